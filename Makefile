@@ -1,0 +1,40 @@
+# Every target does its own set-up: Python 3.11, make and git are all that a machine needs.
+PYTHON ?= python3.11
+VENV ?= .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+
+.PHONY: demo test test-fast lint bench clean
+
+demo: $(VENV)/.runtime
+	$(BIN)/python -m llpgan.demo
+
+test: lint
+	$(BIN)/python -m pytest -n 2
+
+test-fast: lint
+	$(BIN)/python -m pytest -n 2 -m "not slow"
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(VENV)/.dev
+	$(BIN)/python -m benchmarks
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+
+# constraints.txt pins the CPU build of torch; without it several GB of CUDA packages arrive.
+$(VENV)/.runtime: $(VENV)/bin/python pyproject.toml constraints.txt
+	@echo "Setting up $(VENV) (a minute or two, once) ..."
+	PIP_CONSTRAINT=constraints.txt $(PIP) -e .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.runtime
+	PIP_CONSTRAINT=constraints.txt $(PIP) -e ".[dev]"
+	@touch $@
+
+clean:
+	rm -rf $(VENV) demo .pytest_cache .mypy_cache .ruff_cache .hypothesis

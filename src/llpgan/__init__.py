@@ -1,0 +1,36 @@
+"""Learn a classifier of single instances from bags whose class proportions are all that is known.
+
+>>> from llpgan import Bags
+>>> bags = Bags.from_arrays([[0.0], [1.0], [2.0]], ["a", "a", "b"], {"a": [0.5, 0.5], "b": [0.0, 1.0]})
+>>> bags.n_bags, bags.n_classes
+(2, 2)
+
+Names are imported when they are first used, so that ``import llpgan`` is quick and does not load torch.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from llpgan.bags import Bags as Bags
+    from llpgan.estimators.dllp import DLLP as DLLP
+    from llpgan.estimators.llp_gan import LLPGAN as LLPGAN
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "Bags": "llpgan.bags",
+    "DLLP": "llpgan.estimators.dllp",
+    "LLPGAN": "llpgan.estimators.llp_gan",
+}
+__all__ = ["DLLP", "LLPGAN", "Bags"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOMES])

@@ -1,0 +1,119 @@
+"""What a user can get wrong in data: found here, once, and named by row, column and bag."""
+
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+Table = NDArray[np.float64]
+_CHUNK_BYTES = 2**24
+_ROUNDING = 1e-9
+
+
+def instances(values: Array, features: Sequence[str] | None = None) -> None:
+    """Refuse what is not a non-empty array of finite numbers, one row an instance."""
+    if values.ndim < 2:
+        raise ValueError(f"instances need one row each, (rows, features), got an array of shape {values.shape}")
+    if len(values) == 0:
+        raise ValueError("there are no instances: the array has 0 rows")
+    if values.dtype.kind not in "biuf":
+        raise ValueError(f"instances must be numbers, got dtype {values.dtype}")
+    if values.dtype.kind == "f":
+        _finite(values, features)
+
+
+def same_length(name: str, values: Any, other_name: str, other: Any) -> None:
+    """Refuse arrays that should have one entry a row, and differ in length."""
+    if len(values) != len(other):
+        raise ValueError(f"{len(values)} {name}, but {len(other)} {other_name}: there must be one for each row")
+
+
+def no_empty_bag(bag_index: NDArray[np.int64], bag_ids: Sequence[Hashable]) -> None:
+    """Refuse bags without rows, and rows that point at no bag."""
+    if bag_index.min() < 0 or bag_index.max() >= len(bag_ids):
+        row = int(np.argmax((bag_index < 0) | (bag_index >= len(bag_ids))))
+        raise ValueError(f"row {row} is in bag number {bag_index[row]}, but there are {len(bag_ids)} bags")
+    empty = np.flatnonzero(np.bincount(bag_index, minlength=len(bag_ids)) == 0)
+    if len(empty):
+        raise ValueError(f"bag {bag_ids[empty[0]]!r} is empty: no row belongs to it")
+
+
+def classes(names: Array, table: Table) -> None:
+    """Refuse fewer than two classes, names that repeat, and names that do not match the proportions."""
+    if len(names) < 2:
+        raise ValueError(f"a classifier needs at least two classes, got {len(names)} class: {names.tolist()}")
+    if np.ndim(table) != 2 or table.shape[1] != len(names):
+        raise ValueError(f"{len(names)} class names, but proportions of shape {np.shape(table)}")
+    if len(set(names.tolist())) < len(names):
+        raise ValueError(f"class names must differ, got {names.tolist()}")
+
+
+def proportions(table: Table, bag_ids: Sequence[Hashable], tolerance: float) -> Table:
+    """The proportions, renormalised where they sum to one within the tolerance; refused where they do not."""
+    if len(table) != len(bag_ids):
+        raise ValueError(f"{len(table)} rows of proportions, but {len(bag_ids)} bags")
+    _refuse(~np.isfinite(table), table, bag_ids, "is not a number")
+    _refuse(table < 0, table, bag_ids, "is negative")
+    _refuse(table > 1 + tolerance, table, bag_ids, "is above one (counts go in as counts=)")
+    sums = table.sum(axis=1)
+    wrong = np.flatnonzero(np.abs(sums - 1) > tolerance + _ROUNDING)
+    if len(wrong):
+        bag = wrong[0]
+        raise ValueError(f"bag {bag_ids[bag]!r}: proportions sum to {sums[bag]:.6g}, not 1")
+    return table / sums[:, None]
+
+
+def counts_as_proportions(table: Table, bag_ids: Sequence[Hashable], sizes: NDArray[np.int64]) -> Table:
+    """Each bag's counts over their sum; refused where they are negative, none, or more than the bag has rows."""
+    _refuse(~np.isfinite(table), table, bag_ids, "is not a number")
+    _refuse(table < 0, table, bag_ids, "is negative")
+    sums = table.sum(axis=1)
+    for bag in np.flatnonzero(sums > sizes).tolist():
+        raise ValueError(
+            f"bag {bag_ids[bag]!r}: counts sum to {sums[bag]:g}, but the bag has {sizes[bag]} rows; "
+            f"counts of another population go in as proportions"
+        )
+    for bag in np.flatnonzero(sums == 0).tolist():
+        raise ValueError(f"bag {bag_ids[bag]!r}: counts sum to 0")
+    return table / sums[:, None]
+
+
+def agreeing_rows(rows: Table, bag_index: NDArray[np.int64], bag_ids: Sequence[Hashable]) -> Table:
+    """The proportions of each bag, given once for each of its rows; refused where rows of a bag disagree."""
+    if rows.ndim != 2:
+        raise ValueError(f"proportions of each row must be (rows, classes), got shape {rows.shape}")
+    _, first = np.unique(bag_index, return_index=True)
+    expected = rows[first][bag_index]
+    differs = ~np.isclose(rows, expected, rtol=0, atol=1e-8, equal_nan=True).all(axis=1)
+    for row in np.flatnonzero(differs):
+        bag = bag_index[row]
+        raise ValueError(
+            f"rows {first[bag]} and {row} of bag {bag_ids[bag]!r} give different proportions: "
+            f"{rows[first[bag]].tolist()} and {rows[row].tolist()}"
+        )
+    return rows[first]
+
+
+def _finite(values: Array, features: Sequence[str] | None) -> None:
+    """Look through the rows a few at a time, so that a memory-mapped array is never read as a whole."""
+    step = max(1, _CHUNK_BYTES // max(1, values[:1].nbytes))
+    for start in range(0, len(values), step):
+        chunk = np.asarray(values[start : start + step])
+        finite = np.isfinite(chunk)
+        if not finite.all():
+            row, *place = (int(i) for i in np.argwhere(~finite)[0])
+            what = "NaN" if np.isnan(chunk[(row, *place)]) else "inf"
+            raise ValueError(f"{what} in row {start + row}, {_column(place, features)}: instances must be finite")
+
+
+def _column(place: list[int], features: Sequence[str] | None) -> str:
+    if len(place) > 1:
+        return f"position {tuple(place)}"
+    return f"column {place[0]}" if features is None else f"column {features[place[0]]!r}"
+
+
+def _refuse(wrong: NDArray[np.bool_], table: Table, bag_ids: Sequence[Hashable], why: str) -> None:
+    for bag, column in np.argwhere(wrong):
+        raise ValueError(f"bag {bag_ids[bag]!r}: the value {table[bag, column]:g} of class {column} {why}")

@@ -1,0 +1,210 @@
+"""Instances in bags and the class proportions of each bag: the one thing that every method learns from."""
+
+from collections.abc import Hashable, Sequence
+from dataclasses import InitVar, dataclass
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from llpgan import _checks, _keys
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Bags:
+    """Instances, the bag of each, and the class proportions of each bag; checked when it is made.
+
+    Make one with :meth:`from_arrays`, :meth:`from_labels` or :meth:`from_row_proportions`. Bags stand in the
+    sorted order of their ids (of first appearance, where ids cannot be compared), whatever the order of rows.
+
+    Attributes:
+        instances: one row an instance: a table ``(N, features)`` or images ``(N, channels, height, width)``.
+            A memory-mapped array stays one.
+        bag_index: for each row the position of its bag in ``bag_ids``.
+        proportions: ``(n_bags, n_classes)``; rows sum to one.
+        bag_ids: the bags' names, any hashable values.
+        classes: the classes' names, in the order of the columns of ``proportions``.
+        features: the columns' names, if the instances came with names.
+        tolerance: proportions that sum to one only within this much are renormalised; beyond it, an error.
+
+    >>> bags = Bags.from_arrays(
+    ...     instances=[[1.0], [2.0], [3.0]],
+    ...     bag_of_row=["Ohio", "Iowa", "Ohio"],
+    ...     proportions={"Iowa": [1, 0], "Ohio": [0.5, 0.5]},
+    ...     classes=["no", "yes"],
+    ... )
+    >>> bags
+    Bags(3 instances of shape (1,), 2 bags of 1 to 2, 2 classes)
+    >>> bags.bag_ids, bags.sizes, bags.rows_of(1)
+    (('Iowa', 'Ohio'), array([1, 2]), array([0, 2]))
+    """
+
+    instances: Array
+    bag_index: NDArray[np.int64]
+    proportions: NDArray[np.float64]
+    bag_ids: tuple[Hashable, ...]
+    classes: Array
+    features: tuple[str, ...] | None = None
+    tolerance: InitVar[float] = 0.01
+
+    def __post_init__(self, tolerance: float) -> None:
+        _checks.instances(self.instances, self.features)
+        _checks.same_length("instances", self.instances, "bag of each row", self.bag_index)
+        _checks.no_empty_bag(self.bag_index, self.bag_ids)
+        _checks.classes(self.classes, self.proportions)
+        proportions = _checks.proportions(self.proportions, self.bag_ids, tolerance)
+        object.__setattr__(self, "proportions", proportions)
+
+    @classmethod
+    def from_arrays(
+        cls,
+        instances: Any,
+        bag_of_row: Any,
+        proportions: Any = None,
+        *,
+        counts: Any = None,
+        classes: ArrayLike | None = None,
+        key: str | None = None,
+        tolerance: float = 0.01,
+    ) -> Self:
+        """Make bags from instances, the bag of each, and the proportions *or* the counts of each bag.
+
+        ``proportions`` (or ``counts``) are keyed by bag: a dict of rows, a frame (bags in its index, or in its
+        column ``key``; its other columns are the classes), or an array with a row a bag in the order of the
+        sorted ids. Counts may not exceed the bag; where they sum to less, they count a part of it.
+
+        >>> Bags.from_arrays([[1.0], [2.0], [3.0]], [7, 7, 7], counts={7: [1, 2]}).proportions.round(2)
+        array([[0.33, 0.67]])
+        """
+        if (proportions is None) == (counts is None):
+            raise ValueError("give either proportions or counts, and not both")
+        bag_index, bag_ids = _keys.index_of(bag_of_row)
+        given = proportions if counts is None else counts
+        table, named_classes = _keys.rows_by_bag(given, bag_ids, key)
+        if counts is not None:
+            table = _checks.counts_as_proportions(table, bag_ids, np.bincount(bag_index))
+        return cls(
+            instances=_as_instances(instances),
+            bag_index=bag_index,
+            proportions=table,
+            bag_ids=bag_ids,
+            classes=_class_names(classes, named_classes, table),
+            features=_feature_names(instances),
+            tolerance=tolerance,
+        )
+
+    @classmethod
+    def from_labels(cls, instances: Any, labels: ArrayLike, groups: Any = None) -> Self:
+        """Take each bag's proportions from its rows' labels, and forget the labels.
+
+        Without ``groups`` every row is a bag of its own: ordinary supervised learning.
+
+        >>> Bags.from_labels([[1.0], [2.0], [3.0]], ["no", "yes", "yes"], groups=[0, 0, 1]).proportions
+        array([[0.5, 0.5],
+               [0. , 1. ]])
+        """
+        classes, label_index = np.unique(np.asarray(labels), return_inverse=True)
+        bag_index, bag_ids = _keys.index_of_groups(groups, len(label_index))
+        _checks.same_length("labels", label_index, "groups", bag_index)
+        cells = bag_index * len(classes) + label_index
+        counts = np.bincount(cells, minlength=len(bag_ids) * len(classes)).reshape(len(bag_ids), -1)
+        return cls(
+            instances=_as_instances(instances),
+            bag_index=bag_index,
+            proportions=counts / counts.sum(axis=1, keepdims=True),
+            bag_ids=bag_ids,
+            classes=classes,
+            features=_feature_names(instances),
+        )
+
+    @classmethod
+    def from_row_proportions(
+        cls,
+        instances: Any,
+        row_proportions: Any,
+        groups: Any = None,
+        *,
+        classes: ArrayLike | None = None,
+        tolerance: float = 0.01,
+    ) -> Self:
+        """Take the proportions of each bag from its rows, which must agree.
+
+        >>> Bags.from_row_proportions([[1.0], [2.0]], [[0.5, 0.5], [0.5, 0.5]], groups=["a", "a"]).n_bags
+        1
+        """
+        rows = np.asarray(row_proportions, dtype=np.float64)
+        bag_index, bag_ids = _keys.index_of_groups(groups, len(rows))
+        _checks.same_length("proportions", rows, "groups", bag_index)
+        return cls(
+            instances=_as_instances(instances),
+            bag_index=bag_index,
+            proportions=_checks.agreeing_rows(rows, bag_index, bag_ids),
+            bag_ids=bag_ids,
+            classes=_class_names(classes, _feature_names(row_proportions), rows),
+            features=_feature_names(instances),
+            tolerance=tolerance,
+        )
+
+    @property
+    def n_bags(self) -> int:
+        """How many bags there are."""
+        return len(self.bag_ids)
+
+    @property
+    def n_classes(self) -> int:
+        """How many classes there are."""
+        return len(self.classes)
+
+    @cached_property
+    def sizes(self) -> NDArray[np.int64]:
+        """The number of instances in each bag."""
+        return np.bincount(self.bag_index, minlength=self.n_bags)
+
+    @cached_property
+    def prior(self) -> NDArray[np.float64]:
+        """π, the share of each class among all instances: the proportions' mean weighted by size."""
+        return np.average(self.proportions, axis=0, weights=self.sizes)
+
+    @cached_property
+    def starts(self) -> NDArray[np.int64]:
+        """Where each bag begins in ``row_order``."""
+        return np.cumsum(self.sizes) - self.sizes
+
+    @cached_property
+    def row_order(self) -> NDArray[np.int64]:
+        """All rows, bag after bag."""
+        return np.argsort(self.bag_index, kind="stable")
+
+    def rows_of(self, bag: int) -> NDArray[np.int64]:
+        """The rows of one bag, by its position in ``bag_ids``."""
+        start = self.starts[bag]
+        return self.row_order[start : start + self.sizes[bag]]
+
+    def __repr__(self) -> str:
+        shape = self.instances.shape[1:]
+        return (
+            f"Bags({len(self.instances)} instances of shape {shape}, {self.n_bags} bags of "
+            f"{self.sizes.min()} to {self.sizes.max()}, {self.n_classes} classes)"
+        )
+
+
+def _as_instances(instances: Any) -> Array:
+    """An array of numbers, without a copy where the instances are one already (also a memory-mapped one)."""
+    array = np.asanyarray(instances)
+    return np.asarray(array, dtype=np.float64) if array.dtype == object else array
+
+
+def _feature_names(instances: Any) -> tuple[str, ...] | None:
+    columns = getattr(instances, "columns", None)
+    return None if columns is None else tuple(str(name) for name in columns)
+
+
+def _class_names(given: ArrayLike | None, from_table: Sequence[Hashable] | None, proportions: Array) -> Array:
+    if given is not None:
+        return np.asarray(given)
+    if from_table is not None:
+        return np.asarray(from_table)
+    return np.arange(proportions.shape[-1])

@@ -1,0 +1,1 @@
+"""Estimators: every method behind scikit-learn's interface."""

@@ -1,0 +1,117 @@
+"""The one base class: scikit-learn's contract on one side, bags on the other."""
+
+from abc import abstractmethod
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.metrics import accuracy_score
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+
+from llpgan import _checks
+from llpgan.bags import Bags
+
+Array = NDArray[Any]
+
+
+class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A classifier of instances that learns from bags.
+
+    ``fit(X, y, groups)`` follows scikit-learn: a 1-D ``y`` holds labels, of which only each bag's proportions
+    are used; a 2-D ``y`` holds in each row the proportions of that row's bag; ``groups`` is the bag of each row,
+    and without it every row is a bag of its own, which is supervised learning. ``fit_bags`` takes
+    :class:`~llpgan.bags.Bags`. A method implements it and ``_probabilities``.
+
+    Attributes:
+        classes_: the classes, in the order of ``predict_proba``'s columns.
+        n_features_in_: the number of columns, or of channels where instances are images.
+    """
+
+    classes_: Array
+    n_features_in_: int
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
+
+    # Where scikit-learn routes metadata, `groups` goes to fit and score without being asked for.
+    __metadata_request__fit: ClassVar = {"groups": True}
+    __metadata_request__score: ClassVar = {"groups": True}
+
+    def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
+        """Learn from rows: instances, their labels or their bags' proportions, and their bags."""
+        if y is None:
+            raise ValueError(
+                f"This {type(self).__name__} estimator requires y to be passed, but the target y is None: "
+                f"it holds each row's label, or the proportions of its bag"
+            )
+        return self.fit_bags(_bags_of_rows(self._checked(X, reset=True), y, groups))
+
+    @abstractmethod
+    def fit_bags(self, bags: Bags) -> Self:
+        """Learn from bags. A method begins with ``self._start(bags)``."""
+
+    def predict(self, X: Any) -> Array:
+        """The most probable class of each instance."""
+        best = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[best]
+
+    def predict_proba(self, X: Any) -> Array:
+        """The probability of each class for each instance."""
+        check_is_fitted(self, "classes_")
+        instances = self._checked(X, reset=False)
+        _checks.instances(instances)
+        self._refuse_other_shape(instances)
+        return self._probabilities(instances)
+
+    def score(self, X: Any, y: Any, groups: Any = None) -> float:
+        """Accuracy, where ``y`` holds labels; where it holds proportions, how well the bags are met.
+
+        That is one minus the mean over bags of the total variation distance between the bag's proportions and
+        its mean prediction: 1 is perfect, and no instance's label is needed.
+        """
+        if _are_labels(y):
+            return float(accuracy_score(column_or_1d(y), self.predict(X)))
+        bags = _bags_of_rows(np.asanyarray(X), y, groups)
+        predicted = np.zeros_like(bags.proportions)
+        np.add.at(predicted, bags.bag_index, self.predict_proba(X))
+        predicted /= bags.sizes[:, None]
+        return float(1 - np.abs(predicted - bags.proportions).sum(axis=1).mean() / 2)
+
+    @abstractmethod
+    def _probabilities(self, instances: Array) -> Array:
+        """The probability of each class for instances that are checked."""
+
+    def _start(self, bags: Bags) -> None:
+        """Check the settings, and note what predictions will be of."""
+        self._validate_params()
+        self.classes_ = bags.classes
+        self.n_features_in_ = bags.instances.shape[1]
+        self.instance_shape_ = bags.instances.shape[1:]
+
+    def _checked(self, X: Any, *, reset: bool) -> Array:
+        """Scikit-learn's own checks; that values are finite is ours to say, with row and column."""
+        return np.asanyarray(
+            validate_data(self, X, reset=reset, allow_nd=True, ensure_all_finite=False, dtype="numeric")
+        )
+
+    def _refuse_other_shape(self, instances: Array) -> None:
+        if instances.shape[1:] != self.instance_shape_:
+            raise ValueError(
+                f"instances of shape {instances.shape[1:]}, but this {type(self).__name__} was trained on "
+                f"{self.instance_shape_}"
+            )
+
+
+def _are_labels(y: Any) -> bool:
+    shape = np.shape(y)
+    return len(shape) < 2 or shape[1] == 1
+
+
+def _bags_of_rows(instances: Array, y: Any, groups: Any) -> Bags:
+    y = y if hasattr(y, "columns") else np.asarray(y)  # a frame names its classes
+    _checks.same_length("instances", instances, "entries of y", y)
+    if not _are_labels(y):
+        return Bags.from_row_proportions(instances, y, groups)
+    labels = column_or_1d(y, warn=True)
+    check_classification_targets(labels)
+    return Bags.from_labels(instances, labels, groups)

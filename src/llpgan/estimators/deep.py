@@ -1,0 +1,255 @@
+"""What the deep methods share: settings, networks, the training, and predictions."""
+
+import copy
+import hashlib
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from numbers import Integral, Real
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import torch
+from lightning_fabric import Fabric
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from torch import nn
+from torch.optim import AdamW, Optimizer
+
+from llpgan.bags import Bags
+from llpgan.checkpoints import Checkpoint
+from llpgan.estimators.base import Array, LLPClassifier
+from llpgan.estimators.bound import undo_bound
+from llpgan.listeners import progress_bar, tensorboard
+from llpgan.loading import BagDataset, as_tensor, usual_bags_a_step
+from llpgan.losses import PROPORTION_LOSSES, ProportionLoss
+from llpgan.networks import ACTIVATIONS, MakeClassifier, default_pair
+from llpgan.objectives import Objective, Player
+from llpgan.scaling import Scaling
+from llpgan.training import Listener, Plan, train
+
+_PREDICTED_AT_ONCE = 1024
+_ONLY_WATCHING = {"verbose", "checkpoint", "tensorboard"}  # settings that do not change what is learned
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class DeepClassifier(LLPClassifier):
+    """Settings that every deep method has. They are stored as given, and checked when it is fitted.
+
+    Args:
+        classifier: a module from instances to logits and features; or a function of shape, classes and
+            activation that makes one; or None, for the network that goes with the instances' shape. A module is
+            copied, and training starts from its weights.
+        activation: of the default networks, "leaky_relu" (as the authors' code) or "relu" (as the paper's text).
+        proportion_loss: "exact", or "bound" for the paper's lower bound; its bias towards the prior is then taken
+            out of the predictions, which is right for bags drawn at random.
+        epochs: how often every bag is seen.
+        bags_per_step: how many whole bags a step takes; None for as many as have some 64 instances.
+        learning_rate: of Adam.
+        betas: of Adam.
+        weight_decay: of Adam, decoupled from the gradient.
+        decay_from: from this part of the epochs on, the learning rate falls linearly to zero; 1 keeps it.
+        average: decay of the moving average of weights that predicts; 0 for the weights themselves.
+        validation_fraction: the share of bags that are held out of training. Where there are any, the epoch
+            that meets them best is kept.
+        patience: stop after so many epochs without improvement on held-out bags.
+        checkpoint: a file for the state after each epoch. A fit that finds it goes on from there, and ends as if
+            it had never been interrupted. Needs an integer ``random_state``.
+        tensorboard: a folder for a TensorBoard log.
+        device: "auto", "cpu", "cuda", "cuda:1", "mps".
+        precision: as Fabric names it: "32-true", "bf16-mixed", "16-mixed", "64-true".
+        verbose: whether to show a progress bar.
+        random_state: an integer makes the fit repeatable.
+    """
+
+    classifier: nn.Module | MakeClassifier | None = None
+    activation: str = "leaky_relu"
+    proportion_loss: str | ProportionLoss = "exact"
+    epochs: int = 100
+    bags_per_step: int | None = None
+    learning_rate: float = 1e-3
+    betas: tuple[float, float] = (0.5, 0.999)
+    weight_decay: float = 0.0
+    decay_from: float = 0.5
+    average: float = 0.999
+    validation_fraction: float = 0.0
+    patience: int | None = None
+    checkpoint: str | Path | None = None
+    tensorboard: str | Path | None = None
+    device: str = "auto"
+    precision: str = "32-true"
+    verbose: bool = False
+    random_state: int | np.random.RandomState | None = None
+
+    _parameter_constraints: ClassVar = {
+        "classifier": [callable, None],
+        "activation": [StrOptions(set(ACTIVATIONS))],
+        "proportion_loss": [StrOptions(set(PROPORTION_LOSSES)), callable],
+        "epochs": [Interval(Integral, 1, None, closed="left")],
+        "bags_per_step": [Interval(Integral, 1, None, closed="left"), None],
+        "learning_rate": [Interval(Real, 0, None, closed="neither")],
+        "betas": [tuple],
+        "weight_decay": [Interval(Real, 0, None, closed="left")],
+        "decay_from": [Interval(Real, 0, 1, closed="both")],
+        "average": [Interval(Real, 0, 1, closed="left")],
+        "validation_fraction": [Interval(Real, 0, 1, closed="left")],
+        "patience": [Interval(Integral, 1, None, closed="left"), None],
+        "checkpoint": [str, Path, None],
+        "tensorboard": [str, Path, None],
+        "device": [str],
+        "precision": [str],
+        "verbose": ["boolean"],
+        "random_state": ["random_state"],
+    }
+
+    def fit_bags(
+        self,
+        bags: Bags,
+        *,
+        held_out: Bags | None = None,
+        monitor: Callable[[Self], Mapping[str, float]] | None = None,
+    ) -> Self:
+        """Learn from bags.
+
+        Args:
+            bags: to learn from.
+            held_out: bags to choose the epoch by, instead of a ``validation_fraction`` of the others.
+            monitor: called after each epoch with this estimator, ready to predict; what it returns joins the
+                epoch's row in ``history_``. It chooses nothing.
+        """
+        self._start(bags)
+        self.bag_size_ = float(1 / np.mean(1 / bags.sizes))
+        self.prior_ = bags.prior
+        seed = self._seed()
+        training, held_out_bags = self._split(bags, held_out, seed)
+        fabric = fabric_for(self.device, self.precision)
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            objective = self._objective(bags, fabric)
+        with self._listeners() as listeners:
+            classifier, self.history_ = train(
+                objective,
+                training,
+                self._plan(bags, seed),
+                fabric,
+                held_out=held_out_bags,
+                monitor=None if monitor is None else partial(self._monitored, monitor),
+                checkpoint=self._checkpoint(bags),
+                listeners=listeners,
+            )
+        self._keep(classifier, objective)
+        return self
+
+    @abstractmethod
+    def _objective(self, bags: Bags, fabric: Fabric) -> Objective:
+        """Networks, optimisers and losses for these bags."""
+
+    def _keep(self, classifier: nn.Module, objective: Objective) -> None:
+        """What is left of a training: networks that any machine can load."""
+        self.classifier_ = classifier.cpu().eval()
+
+    @torch.no_grad()
+    def _probabilities(self, instances: Array) -> Array:
+        device = fabric_for(self.device, self.precision).device
+        network = self.classifier_.to(device)
+        parts = [
+            network(as_tensor(instances[start : start + _PREDICTED_AT_ONCE]).to(device))[0].double().softmax(1)
+            for start in range(0, len(instances), _PREDICTED_AT_ONCE)
+        ]
+        self.classifier_.cpu()
+        probabilities = torch.cat(parts).cpu().numpy()
+        if self.proportion_loss != "bound":
+            return probabilities
+        return undo_bound(probabilities, self.bag_size_, self.prior_)
+
+    def _scaled_classifier(self, bags: Bags, scaling: Scaling) -> nn.Module:
+        """The network, behind the scaling that its instances need."""
+        if isinstance(self.classifier, nn.Module):
+            return nn.Sequential(scaling, copy.deepcopy(self.classifier))
+        make = self.classifier or default_pair(self.instance_shape_).classifier
+        return nn.Sequential(scaling, make(self.instance_shape_, bags.n_classes, ACTIVATIONS[self.activation]))
+
+    def _bag_loss(self) -> ProportionLoss:
+        return self.proportion_loss if callable(self.proportion_loss) else PROPORTION_LOSSES[self.proportion_loss]
+
+    def _player(self, network: nn.Module, fabric: Fabric) -> Player:
+        return Player(network, self._optimiser, fabric)
+
+    def _optimiser(self, parameters: list[nn.Parameter]) -> Optimizer:
+        return AdamW(parameters, self.learning_rate, betas=self.betas, weight_decay=self.weight_decay, fused=True)
+
+    def _plan(self, bags: Bags, seed: int) -> Plan:
+        return Plan(
+            epochs=self.epochs,
+            bags_a_step=self.bags_per_step or usual_bags_a_step(bags),
+            seed=seed,
+            decay_from=self.decay_from,
+            average=self.average,
+            patience=self.patience,
+        )
+
+    def _seed(self) -> int:
+        if self.checkpoint is not None and not isinstance(self.random_state, Integral):
+            raise ValueError("a checkpoint needs an integer random_state, or the fit could not be continued")
+        return int(check_random_state(self.random_state).randint(2**31))
+
+    def _split(self, bags: Bags, held_out: Bags | None, seed: int) -> tuple[BagDataset, BagDataset | None]:
+        if held_out is not None:
+            if held_out.classes.tolist() != bags.classes.tolist():
+                raise ValueError(f"held-out bags have classes {held_out.classes}, the others {bags.classes}")
+            return BagDataset(bags), BagDataset(held_out)
+        n_held_out = round(self.validation_fraction * bags.n_bags)
+        if n_held_out == 0:
+            self._refuse_in_vain()
+            return BagDataset(bags), None
+        order = np.random.default_rng(seed).permutation(bags.n_bags)
+        return BagDataset(bags, np.sort(order[n_held_out:])), BagDataset(bags, np.sort(order[:n_held_out]))
+
+    def _refuse_in_vain(self) -> None:
+        if self.validation_fraction > 0:
+            raise ValueError(f"validation_fraction={self.validation_fraction} holds out no bag: give a larger one")
+        if self.patience is not None:
+            raise ValueError("patience looks at held-out bags: set validation_fraction, or give held_out bags")
+
+    def _checkpoint(self, bags: Bags) -> Checkpoint | None:
+        if self.checkpoint is None:
+            return None
+        settings = {k: repr(v) for k, v in self.get_params(deep=False).items() if k not in _ONLY_WATCHING}
+        return Checkpoint(self.checkpoint, {**settings, "bags": _digest(bags)})
+
+    def _monitored(
+        self, monitor: Callable[[Self], Mapping[str, float]], classifier: nn.Module
+    ) -> Mapping[str, float]:
+        self.classifier_ = classifier
+        return monitor(self)
+
+    @contextmanager
+    def _listeners(self) -> Iterator[list[Listener]]:
+        with ExitStack() as stack:
+            listeners = []
+            if self.verbose:
+                listeners.append(stack.enter_context(progress_bar(type(self).__name__, self.epochs)))
+            if self.tensorboard is not None:
+                listeners.append(stack.enter_context(tensorboard(self.tensorboard)))
+            yield listeners
+
+
+def fabric_for(device: str, precision: Any) -> Fabric:
+    """A Fabric of one device: of the best there is for "auto", else of the one that is named."""
+    if device == "auto":
+        return Fabric(accelerator="auto", devices=1, precision=precision)
+    try:
+        named = torch.device(device)
+    except RuntimeError as error:
+        raise ValueError(f"no such device: {device!r}") from error
+    return Fabric(accelerator=named.type, devices=1 if named.index is None else [named.index], precision=precision)
+
+
+def _digest(bags: Bags) -> str:
+    """A short name of the data: of all bags, and of a thousand rows."""
+    rows = bags.instances[:: max(1, len(bags.instances) // 1000)]
+    parts = (bags.proportions, bags.bag_index, np.array(bags.instances.shape), np.ascontiguousarray(rows))
+    return hashlib.blake2b(b"".join(part.tobytes() for part in parts), digest_size=8).hexdigest()

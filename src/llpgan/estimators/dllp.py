@@ -1,0 +1,44 @@
+"""DLLP: a network trained on the proportions alone."""
+
+from dataclasses import dataclass
+from numbers import Real
+from typing import ClassVar
+
+from lightning_fabric import Fabric
+from sklearn.utils._param_validation import Interval
+
+from llpgan.bags import Bags
+from llpgan.estimators.deep import DeepClassifier
+from llpgan.objectives import Objective, ProportionObjective
+from llpgan.scaling import Scaling
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class DLLP(DeepClassifier):
+    """Deep learning from label proportions (Ardehaly and Culotta, 2017), and its entropy term (eq. 3).
+
+    Minimises −mean_i p_i · log p̄_i, the cross-entropy of each bag's proportions and its mean prediction. With
+    bags of size one (``fit`` without ``groups``) that is ordinary supervised training.
+
+    Args:
+        entropy_weight: λ, the weight of the instances' mean entropy.
+        others: see :class:`~llpgan.estimators.deep.DeepClassifier`.
+
+    >>> import numpy as np
+    >>> X = np.arange(40.0)[:, None]
+    >>> y, bag = (X[:, 0] >= 20).astype(int), np.arange(40) // 8
+    >>> model = DLLP(random_state=0).fit(X, y, groups=bag)
+    >>> model.predict([[3.0], [35.0]])
+    array([0, 1])
+    """
+
+    entropy_weight: float = 0.0
+
+    _parameter_constraints: ClassVar = {
+        **DeepClassifier._parameter_constraints,
+        "entropy_weight": [Interval(Real, 0, None, closed="left")],
+    }
+
+    def _objective(self, bags: Bags, fabric: Fabric) -> Objective:
+        classifier = self._scaled_classifier(bags, Scaling.of(bags.instances))
+        return ProportionObjective(self._player(classifier, fabric), self._bag_loss(), self.entropy_weight)

@@ -1,0 +1,104 @@
+"""LLP-GAN: the classifier is a GAN's discriminator."""
+
+import copy
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import ClassVar
+
+import numpy as np
+import torch
+from lightning_fabric import Fabric
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+from torch import nn
+
+from llpgan.bags import Bags
+from llpgan.estimators.base import Array
+from llpgan.estimators.deep import DeepClassifier
+from llpgan.networks import ACTIVATIONS, MakeGenerator, default_pair
+from llpgan.objectives import GENERATOR_LOSSES, NOISES, AdversarialObjective, GeneratorLoss, Noise, Objective
+from llpgan.scaling import Scaling, Unscaling
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class LLPGAN(DeepClassifier):
+    """Learning from label proportions with generative adversarial networks (Liu et al., 2019).
+
+    The classifier is at once a discriminator: it tells K real classes and, as one more, the instances that a
+    generator makes. It minimises (eq. 4)
+
+        −mean log P(real | x) − mean log P(fake | G(z)) − λ · mean_i p_i · log p̄_i
+
+    and the generator minimises the squared distance of the classifier's mean features on real and fake.
+
+    Args:
+        proportion_weight: λ, the weight of the proportion loss.
+        generator: a module from noise ``(n, noise_size)`` to instances in the networks' range (images in
+            [−1, 1], table columns standardised); or a function of shape, noise size and activation that makes
+            one; or None, for the partner of the default classifier.
+        generator_loss: "feature_matching"; "feature_matching_pull_away"; "saturating", the paper's eq. 12;
+            "nonsaturating"; or a function of what the classifier says of real and of fake instances, each a
+            pair of logits and features.
+        noise: "uniform" on (−1, 1), "normal", or a function of how many, of which size, and the device.
+        noise_size: the noise's dimensions.
+        others: see :class:`~llpgan.estimators.deep.DeepClassifier`.
+
+    >>> import numpy as np
+    >>> X = np.arange(40.0)[:, None]
+    >>> y, bag = (X[:, 0] >= 20).astype(int), np.arange(40) // 8
+    >>> model = LLPGAN(random_state=0).fit(X, y, groups=bag)
+    >>> model.predict([[3.0], [35.0]])
+    array([0, 1])
+    >>> model.sample(2).shape
+    (2, 1)
+    """
+
+    proportion_weight: float = 1.0
+    generator: nn.Module | MakeGenerator | None = None
+    generator_loss: str | GeneratorLoss = "feature_matching"
+    noise: str | Noise = "uniform"
+    noise_size: int = 100
+
+    _parameter_constraints: ClassVar = {
+        **DeepClassifier._parameter_constraints,
+        "proportion_weight": [Interval(Real, 0, None, closed="neither")],
+        "generator": [callable, None],
+        "generator_loss": [StrOptions(set(GENERATOR_LOSSES)), callable],
+        "noise": [StrOptions(set(NOISES)), callable],
+        "noise_size": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    @torch.no_grad()
+    def sample(self, n: int, random_state: int | None = None) -> Array:
+        """Instances from the generator, in the range of the training instances."""
+        check_is_fitted(self, "generator_")
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(int(check_random_state(random_state).randint(2**31)))
+            noise = self._noise()(n, self.noise_size, torch.device("cpu"))
+            return np.asarray(self.generator_(noise))
+
+    def _objective(self, bags: Bags, fabric: Fabric) -> Objective:
+        scaling = Scaling.of(bags.instances)
+        return AdversarialObjective(
+            self._player(self._scaled_classifier(bags, scaling), fabric),
+            self._player(nn.Sequential(self._generator(), Unscaling(scaling)), fabric),
+            self._bag_loss(),
+            self.proportion_weight,
+            self.generator_loss if callable(self.generator_loss) else GENERATOR_LOSSES[self.generator_loss],
+            self._noise(),
+            self.noise_size,
+        )
+
+    def _keep(self, classifier: nn.Module, objective: Objective) -> None:
+        super()._keep(classifier, objective)
+        self.generator_ = objective.players["generator"].bare.cpu().eval()
+
+    def _generator(self) -> nn.Module:
+        if isinstance(self.generator, nn.Module):
+            return copy.deepcopy(self.generator)
+        make = self.generator or default_pair(self.instance_shape_).generator
+        return make(self.instance_shape_, self.noise_size, ACTIVATIONS[self.activation])
+
+    def _noise(self) -> Noise:
+        return self.noise if callable(self.noise) else NOISES[self.noise]

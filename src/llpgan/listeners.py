@@ -1,0 +1,43 @@
+"""Who listens to a training: each is called with every epoch's row."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from llpgan.training import Listener, Row
+
+
+@contextmanager
+def progress_bar(title: str, epochs: int) -> Iterator[Listener]:
+    """A bar of epochs in the terminal, with the newest losses."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, TextColumn("{task.fields[losses]}")) as progress:
+        task = progress.add_task(title, total=epochs, losses="")
+
+        def show(row: Row) -> None:
+            progress.update(task, completed=row["epoch"], losses=_losses(row))
+
+        yield show
+
+
+@contextmanager
+def tensorboard(folder: str | Path) -> Iterator[Listener]:
+    """A TensorBoard log of every column (needs the extra ``llpgan[tensorboard]``)."""
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError("TensorBoard is not installed: pip install 'llpgan[tensorboard]'") from error
+
+    with SummaryWriter(str(folder)) as writer:
+
+        def write(row: Row) -> None:
+            for name in row.keys() - {"epoch"}:
+                writer.add_scalar(name, row[name], int(row["epoch"]))
+
+        yield write
+
+
+def _losses(row: Row) -> str:
+    return "  ".join(f"{name} {row[name]:.3f}" for name in row if name not in ("epoch", "seconds"))

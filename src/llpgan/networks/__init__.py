@@ -1,0 +1,36 @@
+"""Networks: classifiers, which give logits and features, and generators, which turn noise into instances.
+
+Each is made by a function of the instances' shape, and :func:`default_pair` chooses by that shape. Any module
+of your own that keeps the two contracts serves as well.
+
+>>> import torch
+>>> classifier = mnist_classifier((1, 28, 28), n_classes=10)
+>>> logits, features = classifier(torch.zeros(5, 1, 28, 28))
+>>> logits.shape, features.shape
+(torch.Size([5, 10]), torch.Size([5, 1024]))
+"""
+
+from llpgan.networks.baselines import ladder_cifar_classifier, ladder_mnist_classifier, nin_classifier
+from llpgan.networks.choice import MakeClassifier, MakeGenerator, Pair, default_pair
+from llpgan.networks.mlp import mlp_classifier, mlp_generator
+from llpgan.networks.paper import cifar_classifier, cifar_generator, mnist_classifier, mnist_generator
+from llpgan.networks.parts import ACTIVATIONS, Classifier, Output
+
+__all__ = [
+    "ACTIVATIONS",
+    "Classifier",
+    "MakeClassifier",
+    "MakeGenerator",
+    "Output",
+    "Pair",
+    "cifar_classifier",
+    "cifar_generator",
+    "default_pair",
+    "ladder_cifar_classifier",
+    "ladder_mnist_classifier",
+    "mlp_classifier",
+    "mlp_generator",
+    "mnist_classifier",
+    "mnist_generator",
+    "nin_classifier",
+]

@@ -1,0 +1,29 @@
+"""The pair of networks for instances of a given shape, where the user names none."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from torch import nn
+
+from llpgan.networks.mlp import mlp_classifier, mlp_generator
+from llpgan.networks.paper import cifar_classifier, cifar_generator, mnist_classifier, mnist_generator
+from llpgan.networks.parts import Activation, Shape
+
+MakeClassifier = Callable[[Shape, int, Activation], nn.Module]  # shape, classes, activation
+MakeGenerator = Callable[[Shape, int, Activation], nn.Module]  # shape, size of the noise, activation
+
+
+class Pair(NamedTuple):
+    """A classifier and the generator that goes with it, as functions that make them."""
+
+    classifier: MakeClassifier
+    generator: MakeGenerator
+
+
+def default_pair(shape: Shape) -> Pair:
+    """Dense for tables; for images the paper's MNIST pair up to 28 x 28 in one channel, else CIFAR's."""
+    if len(shape) == 1:
+        return Pair(mlp_classifier, mlp_generator)
+    if len(shape) == 3 and shape[0] == 1 and max(shape[1:]) <= 28:
+        return Pair(mnist_classifier, mnist_generator)
+    return Pair(cifar_classifier, cifar_generator)

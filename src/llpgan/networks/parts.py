@@ -1,0 +1,61 @@
+"""What networks are made of: the classifier's contract, activations, and shapes."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from torch import Tensor, nn
+
+Shape = tuple[int, ...]
+Activation = Callable[[], nn.Module]
+
+
+class Output(NamedTuple):
+    """What a classifier says of N instances: logits ``(N, K)`` and the features before them ``(N, F)``."""
+
+    logits: Tensor
+    features: Tensor
+
+
+class Classifier(nn.Module):
+    """A body that makes features and a head that makes logits of them."""
+
+    def __init__(self, body: nn.Module, head: nn.Module) -> None:
+        super().__init__()
+        self.body = body
+        self.head = head
+
+    def forward(self, instances: Tensor) -> Output:
+        """Logits of the K real classes, and the features that feature matching compares."""
+        features = self.body(instances)
+        return Output(self.head(features), features)
+
+
+class GlobalMean(nn.Module):
+    """The mean of each channel over the image."""
+
+    def forward(self, maps: Tensor) -> Tensor:
+        """``(N, C, H, W)`` to ``(N, C)``."""
+        return maps.mean(dim=(2, 3))
+
+
+def leaky_relu() -> nn.Module:
+    """The activation of the authors' code, for classifier and generator."""
+    return nn.LeakyReLU(0.2)
+
+
+ACTIVATIONS: dict[str, Activation] = {"leaky_relu": leaky_relu, "relu": nn.ReLU}
+
+
+def image_shape(shape: Shape) -> tuple[int, int, int]:
+    """Channels, height and width; refuses what is not an image."""
+    if len(shape) != 3:
+        raise ValueError(f"this network is for images (channels, height, width), got instances of shape {shape}")
+    channels, height, width = shape
+    return channels, height, width
+
+
+def halved(length: int, times: int = 1) -> int:
+    """A side after so many convolutions of stride two with 'same' padding."""
+    for _ in range(times):
+        length = -(-length // 2)
+    return length

@@ -1,0 +1,183 @@
+"""One loop for every objective: epochs over bags, an average of the weights, held-out bags, checkpoints."""
+
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from lightning_fabric import Fabric
+from torch import Tensor, nn
+from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
+
+from llpgan.checkpoints import Checkpoint
+from llpgan.loading import BagDataset, BagSampler, bag_loader
+from llpgan.losses import proportion_loss
+from llpgan.objectives import Objective
+
+Row = dict[str, float]
+History = list[Row]
+Listener = Callable[[Row], None]
+Monitor = Callable[[nn.Module], Mapping[str, float]]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How long to train, and how to end it."""
+
+    epochs: int
+    bags_a_step: int
+    seed: int
+    decay_from: float = 0.5
+    average: float = 0.999
+    patience: int | None = None
+
+    def rate_share(self, progress: float) -> float:
+        """The learning rate at this part of the training: full, then falling linearly to zero."""
+        return 1.0 if progress < self.decay_from else (1 - progress) / (1 - self.decay_from)
+
+
+@dataclass
+class Run:
+    """The state of a training: all that a checkpoint holds."""
+
+    objective: Objective
+    averaged: AveragedModel
+    history: History = field(default_factory=list)
+    best: dict[str, Tensor] | None = None
+
+    def state(self) -> dict[str, Any]:
+        """A copy of the state that can be saved."""
+        players = {
+            name: {"network": player.bare.state_dict(), "optimiser": player.optimiser.state_dict()}
+            for name, player in self.objective.players.items()
+        }
+        return {
+            "players": players,
+            "averaged": self.averaged.state_dict(),
+            "history": self.history,
+            "best": self.best,
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from a saved state."""
+        for name, player in self.objective.players.items():
+            player.bare.load_state_dict(state["players"][name]["network"])
+            player.optimiser.load_state_dict(state["players"][name]["optimiser"])
+        self.averaged.load_state_dict(state["averaged"])
+        self.history = state["history"]
+        self.best = state["best"]
+
+    def goes_on(self, plan: Plan) -> bool:
+        """Whether epochs are left, and patience."""
+        if len(self.history) >= plan.epochs:
+            return False
+        return plan.patience is None or self._epochs_since_best() < plan.patience
+
+    def note(self, row: Row) -> None:
+        """Enter an epoch's row, and keep the weights if no epoch was better on held-out bags."""
+        self.history.append(row)
+        if "held_out_loss" in row and self._epochs_since_best() == 0:
+            weights = self.averaged.module.state_dict()
+            self.best = {name: value.clone() for name, value in weights.items()}
+
+    def classifier(self) -> nn.Module:
+        """The averaged classifier: of the best epoch where bags were held out, else of the last."""
+        if self.best is not None:
+            self.averaged.module.load_state_dict(self.best)
+        return self.averaged.module.eval()
+
+    def _epochs_since_best(self) -> int:
+        losses = [row["held_out_loss"] for row in self.history]
+        return len(losses) - 1 - int(np.argmin(losses)) if losses else 0
+
+
+def train(
+    objective: Objective,
+    bags: BagDataset,
+    plan: Plan,
+    fabric: Fabric,
+    *,
+    held_out: BagDataset | None = None,
+    monitor: Monitor | None = None,
+    checkpoint: Checkpoint | None = None,
+    listeners: Iterable[Listener] = (),
+) -> tuple[nn.Module, History]:
+    """Train the objective's players on the bags; gives the classifier and a row an epoch.
+
+    Random numbers are a function of the plan's seed and the epoch alone, and the caller's are left as they
+    were, so a run that goes on from a checkpoint ends as one that was never interrupted.
+    """
+    run = Run(objective, _averaged(objective.players["classifier"].bare, plan.average))
+    if checkpoint is not None and (state := checkpoint.load()) is not None:
+        run.restore(state)
+    sampler = BagSampler(len(bags), plan.bags_a_step, plan.seed)
+    loader = fabric.setup_dataloaders(bag_loader(bags, sampler), use_distributed_sampler=False)
+    with torch.random.fork_rng(devices=_cuda_devices(fabric)):
+        while run.goes_on(plan):
+            epoch = sampler.epoch = len(run.history)
+            torch.manual_seed(_seed_of(plan.seed, epoch))
+            started = time.perf_counter()
+            row = {"epoch": epoch + 1, **_train_epoch(run, loader, plan)}
+            row["seconds"] = time.perf_counter() - started
+            row |= _judge(run.averaged.module, fabric, held_out, monitor)
+            run.note(row)
+            if checkpoint is not None:
+                checkpoint.save(run.state())
+            for listener in listeners:
+                listener(row)
+    return run.classifier(), run.history
+
+
+@torch.no_grad()
+def held_out_loss(classifier: nn.Module, bags: BagDataset, device: torch.device) -> float:
+    """The exact proportion loss of bags that the classifier was not trained on, one bag at a time."""
+    classifier.eval()
+    losses = []
+    for item in range(len(bags)):
+        instances, bag_index, proportions = (tensor.to(device) for tensor in bags[item])
+        losses.append(proportion_loss(classifier(instances)[0], bag_index, proportions).item())
+    return float(np.mean(losses))
+
+
+def _train_epoch(run: Run, loader: Any, plan: Plan) -> Row:
+    players = run.objective.players
+    for player in players.values():
+        player.network.train()
+    totals: dict[str, Tensor] = defaultdict(lambda: torch.zeros(()))
+    for step, batch in enumerate(loader):
+        progress = (len(run.history) + step / len(loader)) / plan.epochs
+        for player in players.values():
+            player.slow_to(plan.rate_share(progress))
+        for name, loss in run.objective.step(batch).items():
+            totals[name] = totals[name] + loss.detach()
+        run.averaged.update_parameters(players["classifier"].bare)
+    return {name: total.item() / len(loader) for name, total in totals.items()}
+
+
+def _judge(classifier: nn.Module, fabric: Fabric, held_out: BagDataset | None, monitor: Monitor | None) -> Row:
+    classifier.eval()
+    row = {} if held_out is None else {"held_out_loss": held_out_loss(classifier, held_out, fabric.device)}
+    return row if monitor is None else row | dict(monitor(classifier))
+
+
+def _averaged(classifier: nn.Module, decay: float) -> AveragedModel:
+    """An exponential moving average of the weights, quicker at the start, when they are far from good."""
+
+    def average(averages: Any, weights: Any, n_averaged: Any) -> None:
+        warm = (1 + int(n_averaged)) / (10 + int(n_averaged))
+        get_ema_multi_avg_fn(min(decay, warm))(  # type: ignore[no-untyped-call]
+            averages, weights, n_averaged
+        )
+
+    return AveragedModel(classifier, multi_avg_fn=average, use_buffers=True)
+
+
+def _seed_of(seed: int, epoch: int) -> int:
+    return int(np.random.SeedSequence([seed, epoch]).generate_state(1, np.uint64)[0])
+
+
+def _cuda_devices(fabric: Fabric) -> list[torch.device]:
+    return [fabric.device] if fabric.device.type == "cuda" else []

@@ -1,0 +1,27 @@
+import numpy as np
+import pytest
+import torch
+
+from llpgan import Bags
+
+torch.set_num_threads(1)  # two test processes share two cores
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(0)
+
+
+@pytest.fixture
+def blobs():
+    """Two classes, far apart, in ten bags of eight."""
+    rng = np.random.default_rng(0)
+    labels = np.repeat([0, 1], 40)
+    rng.shuffle(labels)
+    instances = rng.normal(size=(80, 3)) + 4 * labels[:, None]
+    return instances, labels, np.arange(80) // 8
+
+
+@pytest.fixture
+def bags(blobs):
+    return Bags.from_labels(*blobs)
