@@ -1,15 +1,164 @@
 """Every estimator, one suite: scikit-learn's own checks, and ours on bags."""
 
+import pickle
 
+import numpy as np
 import pytest
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, GroupKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from llpgan import DLLP, LLPGAN
+import llpgan
+from llpgan import Bags
+from llpgan.estimators import METHODS
 
-ESTIMATORS = [DLLP(random_state=0), LLPGAN(random_state=0)]
-each_estimator = pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda e: type(e).__name__)
+
+def estimators():
+    """Each method with the settings that tests give it: what it has of a seed and of few epochs."""
+    made = [getattr(llpgan, name)() for name in METHODS]
+    wanted = {"random_state": 0}
+    return [e.set_params(**{k: v for k, v in wanted.items() if k in e.get_params()}) for e in made]
 
 
-@parametrize_with_checks(ESTIMATORS)
+each_estimator = pytest.mark.parametrize("estimator", estimators(), ids=lambda e: type(e).__name__)
+
+
+@pytest.mark.slow
+@parametrize_with_checks(estimators())
 def test_scikit_learn(estimator, check):
     check(estimator)
+
+
+@each_estimator
+def test_learns_instances_from_labels_of_bags(estimator, blobs):
+    instances, labels, groups = blobs
+    assert estimator.fit(instances, labels, groups=groups).score(instances, labels) > 0.9
+
+
+@each_estimator
+def test_learns_instances_from_proportions(estimator, blobs, bags):
+    instances, labels, groups = blobs
+    rows = bags.proportions[bags.bag_index]
+    assert (estimator.fit(instances, rows, groups=groups).predict(instances) == labels).mean() > 0.9
+
+
+@each_estimator
+def test_labels_proportions_and_bags_are_the_same_thing(estimator, blobs, bags):
+    instances, labels, groups = blobs
+    by_labels = clone(estimator).fit(instances, labels, groups=groups).predict_proba(instances)
+    by_rows = clone(estimator).fit(instances, bags.proportions[bags.bag_index], groups=groups)
+    by_bags = clone(estimator).fit_bags(bags)
+    np.testing.assert_array_equal(by_rows.predict_proba(instances), by_labels)
+    np.testing.assert_array_equal(by_bags.predict_proba(instances), by_labels)
+
+
+@each_estimator
+def test_probabilities_are_probabilities(estimator, bags):
+    probabilities = estimator.fit_bags(bags).predict_proba(bags.instances)
+    assert probabilities.shape == (80, 2)
+    assert probabilities.min() >= 0
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1)
+
+
+@each_estimator
+def test_classes_keep_their_names_and_order(estimator, blobs):
+    instances, labels, groups = blobs
+    names = np.array(["yes", "no"])[labels]
+    model = estimator.fit(instances, names, groups=groups)
+    assert model.classes_.tolist() == ["no", "yes"]
+    assert (model.predict(instances) == names).mean() > 0.9
+
+
+@each_estimator
+def test_three_classes_in_bags_of_different_sizes(estimator, rng):
+    labels = rng.integers(3, size=120)
+    instances = rng.normal(size=(120, 2)) * 0.5 + 5 * np.eye(3)[labels][:, :2]
+    groups = np.sort(rng.integers(30, size=120))
+    assert estimator.fit(instances, labels, groups=groups).score(instances, labels) > 0.9
+
+
+@each_estimator
+def test_the_same_seed_gives_the_same_model(estimator, bags):
+    first, second = (clone(estimator).fit_bags(bags).predict_proba(bags.instances) for _ in range(2))
+    np.testing.assert_array_equal(first, second)
+
+
+@each_estimator
+def test_the_order_of_bags_does_not_matter(estimator, blobs):
+    """Rows of the same bags, bag after bag in another order: bags stand in the order of their ids."""
+    instances, labels, groups = blobs
+    order = np.concatenate([np.flatnonzero(groups == bag) for bag in (3, 1, 4, 0, 5, 9, 2, 6, 8, 7)])
+    one = clone(estimator).fit(instances, labels, groups=groups)
+    other = clone(estimator).fit(instances[order], labels[order], groups=groups[order])
+    np.testing.assert_allclose(one.predict_proba(instances), other.predict_proba(instances), atol=1e-6)
+
+
+@each_estimator
+def test_a_pickled_model_predicts_the_same(estimator, bags):
+    model = estimator.fit_bags(bags)
+    loaded = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(loaded.predict_proba(bags.instances), model.predict_proba(bags.instances))
+
+
+@each_estimator
+def test_the_score_of_proportions_needs_no_label(estimator, blobs, bags):
+    instances, _, groups = blobs
+    rows = bags.proportions[bags.bag_index]
+    score = estimator.fit_bags(bags).score(instances, rows, groups=groups)
+    predicted = estimator.predict_proba(instances)
+    gaps = [abs(predicted[groups == i].mean(0) - bags.proportions[i]).sum() / 2 for i in range(10)]
+    assert score == pytest.approx(1 - np.mean(gaps))
+    assert score > 0.8
+
+
+@each_estimator
+def test_grid_search_over_whole_bags(estimator, blobs):
+    instances, labels, groups = blobs
+    grid = {name: values for name, values in GRIDS.items() if name in estimator.get_params()}
+    with config_context(enable_metadata_routing=True):
+        search = GridSearchCV(estimator, grid, cv=GroupKFold(5)).fit(instances, labels, groups=groups)
+    assert search.best_score_ > 0.9
+
+
+GRIDS = {"learning_rate": [1e-3, 3e-3]}
+
+
+@each_estimator
+def test_in_a_pipeline_behind_a_scaler(estimator, blobs):
+    instances, labels, groups = blobs
+    with config_context(enable_metadata_routing=True):
+        pipeline = make_pipeline(StandardScaler(), estimator).fit(instances, labels, groups=groups)
+        assert pipeline.score(instances, labels) > 0.9
+
+
+@each_estimator
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([[1.0, np.nan, 1.0]], "NaN in row 0, column 1"),
+        ([[1.0, 2.0]], "expecting 3 features"),
+        ([[[1.0], [2.0], [3.0]]], r"instances of shape \(3, 1\)"),
+    ],
+)
+def test_predict_refuses_what_fit_would(estimator, bags, rows, message):
+    with pytest.raises(ValueError, match=message):
+        estimator.fit_bags(bags).predict(np.array(rows))
+
+
+@each_estimator
+def test_one_class_is_refused(estimator):
+    with pytest.raises(ValueError, match="at least two classes"):
+        estimator.fit(np.zeros((4, 1)), [1, 1, 1, 1])
+
+
+def test_bags_of_a_mapped_file_are_learned_without_reading_it_whole(tmp_path, blobs):
+    instances, labels, groups = blobs
+    np.save(tmp_path / "x.npy", instances)
+    mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
+    bags = Bags.from_labels(mapped, labels, groups)
+    model = llpgan.DLLP(epochs=2, random_state=0).fit_bags(bags)
+    expected = llpgan.DLLP(epochs=2, random_state=0).fit(instances, labels, groups=groups)
+    np.testing.assert_array_equal(model.predict_proba(mapped), expected.predict_proba(instances))

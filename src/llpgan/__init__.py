@@ -11,6 +11,8 @@ Names are imported when they are first used, so that ``import llpgan`` is quick 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from llpgan.estimators import METHODS
+
 if TYPE_CHECKING:
     from llpgan.bags import Bags as Bags
     from llpgan.estimators.dllp import DLLP as DLLP
@@ -18,11 +20,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_HOMES = {
-    "Bags": "llpgan.bags",
-    "DLLP": "llpgan.estimators.dllp",
-    "LLPGAN": "llpgan.estimators.llp_gan",
-}
+_HOMES = {"Bags": "llpgan.bags", **METHODS}
 __all__ = ["DLLP", "LLPGAN", "Bags"]
 
 

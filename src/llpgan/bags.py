@@ -183,6 +183,17 @@ class Bags:
         start = self.starts[bag]
         return self.row_order[start : start + self.sizes[bag]]
 
+    def means(self, values: Array, weights: ArrayLike | None = None) -> NDArray[np.float64]:
+        """The mean over each bag of values that have a row an instance, weighted or not.
+
+        >>> Bags.from_labels([[1.0], [2.0], [6.0]], [0, 1, 0], groups=["a", "a", "b"]).means(np.eye(3)[:, :2])
+        array([[0.5, 0.5],
+               [0. , 0. ]])
+        """
+        row_weights = np.ones(len(values)) if weights is None else np.asarray(weights, dtype=np.float64)
+        weighted = (values * row_weights[:, None])[self.row_order]
+        return np.add.reduceat(weighted, self.starts) / np.bincount(self.bag_index, row_weights)[:, None]
+
     def __repr__(self) -> str:
         shape = self.instances.shape[1:]
         return (

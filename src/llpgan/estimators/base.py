@@ -63,18 +63,16 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._refuse_other_shape(instances)
         return self._probabilities(instances)
 
-    def score(self, X: Any, y: Any, groups: Any = None) -> float:
+    def score(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> float:
         """Accuracy, where ``y`` holds labels; where it holds proportions, how well the bags are met.
 
         That is one minus the mean over bags of the total variation distance between the bag's proportions and
         its mean prediction: 1 is perfect, and no instance's label is needed.
         """
         if _are_labels(y):
-            return float(accuracy_score(column_or_1d(y), self.predict(X)))
+            return float(accuracy_score(column_or_1d(y), self.predict(X), sample_weight=sample_weight))
         bags = _bags_of_rows(np.asanyarray(X), y, groups)
-        predicted = np.zeros_like(bags.proportions)
-        np.add.at(predicted, bags.bag_index, self.predict_proba(X))
-        predicted /= bags.sizes[:, None]
+        predicted = bags.means(self.predict_proba(X), sample_weight)
         return float(1 - np.abs(predicted - bags.proportions).sum(axis=1).mean() / 2)
 
     @abstractmethod
