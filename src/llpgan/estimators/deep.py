@@ -205,6 +205,8 @@ class DeepClassifier(LLPClassifier):
         if n_held_out == 0:
             self._refuse_in_vain()
             return BagDataset(bags), None
+        if n_held_out == bags.n_bags:
+            raise ValueError(f"validation_fraction={self.validation_fraction} leaves no bag: give a smaller one")
         order = np.random.default_rng(seed).permutation(bags.n_bags)
         return BagDataset(bags, np.sort(order[n_held_out:])), BagDataset(bags, np.sort(order[:n_held_out]))
 
@@ -243,9 +245,10 @@ def fabric_for(device: str, precision: Any) -> Fabric:
         return Fabric(accelerator="auto", devices=1, precision=precision)
     try:
         named = torch.device(device)
+        which = 1 if named.index is None or named.type == "cpu" else [named.index]
+        return Fabric(accelerator=named.type, devices=which, precision=precision)
     except RuntimeError as error:
-        raise ValueError(f"no such device: {device!r}") from error
-    return Fabric(accelerator=named.type, devices=1 if named.index is None else [named.index], precision=precision)
+        raise ValueError(f"device {device!r} is not to be had here: {error}") from error
 
 
 def _digest(bags: Bags) -> str:

@@ -47,10 +47,17 @@ ACTIVATIONS: dict[str, Activation] = {"leaky_relu": leaky_relu, "relu": nn.ReLU}
 
 
 def image_shape(shape: Shape) -> tuple[int, int, int]:
-    """Channels, height and width; refuses what is not an image."""
+    """Channels, height and width; refuses what is not an image, and images whose channels come last."""
     if len(shape) != 3:
-        raise ValueError(f"this network is for images (channels, height, width), got instances of shape {shape}")
+        raise ValueError(
+            f"this network is for images (channels, height, width), got instances of shape {shape}; "
+            f"X[:, None] gives images of one channel their channel"
+        )
     channels, height, width = shape
+    if channels > 4 >= width:
+        raise ValueError(
+            f"images of shape {shape} seem to have their channels last: X.transpose(0, 3, 1, 2) puts them first"
+        )
     return channels, height, width
 
 

@@ -1,0 +1,186 @@
+"""Settings of the deep methods: each does what it says, and is refused where it makes no sense."""
+
+import numpy as np
+import pytest
+import torch
+from sklearn.exceptions import NotFittedError
+from torch import nn
+
+from llpgan import DLLP, LLPGAN, Bags
+from llpgan.networks import ladder_mnist_classifier, mlp_classifier, mlp_generator
+
+METHODS = [DLLP, LLPGAN]
+
+
+@pytest.fixture
+def images(rng):
+    """Left half bright or right half bright, as bytes, in bags of four."""
+    labels = np.arange(48) % 2
+    pixels = rng.integers(0, 60, size=(48, 1, 8, 8))
+    pixels[labels == 0, :, :, :4] += 150
+    pixels[labels == 1, :, :, 4:] += 150
+    return pixels.astype(np.uint8), labels, rng.permutation(48) // 4
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_images_as_bytes(method, images):
+    pixels, labels, groups = images
+    model = method(epochs=40, random_state=0).fit(pixels, labels, groups=groups)
+    assert model.score(pixels, labels) > 0.9
+    assert model.n_features_in_ == 1
+
+
+def test_generated_images_stand_in_the_range_of_the_real_ones(images):
+    pixels, labels, groups = images
+    fakes = LLPGAN(epochs=2, random_state=0).fit(pixels, labels, groups=groups).sample(9, random_state=0)
+    assert fakes.shape == (9, 1, 8, 8)
+    assert fakes.min() >= 0
+    assert fakes.max() <= 255
+
+
+@pytest.mark.parametrize(
+    ("shape", "message"),
+    [((48, 8, 8), r"X\[:, None\]"), ((48, 8, 8, 3), r"channels last: X.transpose\(0, 3, 1, 2\)")],
+)
+def test_images_of_another_layout_are_refused_in_words(shape, message):
+    with pytest.raises(ValueError, match=message):
+        DLLP().fit(np.zeros(shape, np.uint8), np.arange(48) % 2)
+
+
+def test_samples_of_a_table_look_like_its_rows(blobs):
+    instances, labels, groups = blobs
+    model = LLPGAN(epochs=60, random_state=0).fit(1000 + 10 * instances, labels, groups=groups)
+    fakes = model.sample(500, random_state=1)
+    assert fakes.shape == (500, 3)
+    np.testing.assert_allclose(fakes.mean(), (1000 + 10 * instances).mean(), atol=15)
+    np.testing.assert_array_equal(fakes, model.sample(500, random_state=1))
+
+
+def test_samples_need_a_fitted_model():
+    with pytest.raises(NotFittedError):
+        LLPGAN().sample(1)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_without_groups_it_is_a_supervised_classifier(method, rng):
+    """Labels that no bag of two or more could tell: each row's own."""
+    instances = rng.normal(size=(200, 2))
+    labels = (instances[:, 0] > 0).astype(int)
+    assert method(random_state=0).fit(instances, labels).score(instances, labels) > 0.95
+
+
+def test_a_module_of_your_own_is_copied_and_trained_from_its_weights(bags):
+    network = mlp_classifier((3,), 2, hidden=(4,))
+    before = network.head.weight.clone()
+    model = DLLP(classifier=network, epochs=1, learning_rate=1e-6, random_state=0).fit_bags(bags)
+    assert torch.equal(network.head.weight, before)
+    torch.testing.assert_close(model.classifier_[1].head.weight, before, atol=1e-4, rtol=0)
+
+
+def test_a_function_that_makes_the_network(images):
+    pixels, labels, groups = images
+    model = DLLP(classifier=ladder_mnist_classifier, epochs=2, random_state=0).fit(pixels, labels, groups=groups)
+    assert any(isinstance(module, nn.BatchNorm2d) for module in model.classifier_.modules())
+
+
+def test_a_generator_of_your_own(bags):
+    model = LLPGAN(generator=mlp_generator((3,), 7, hidden=(4,)), noise_size=7, epochs=1).fit_bags(bags)
+    assert model.generator_[0][0][0].in_features == 7
+
+
+@pytest.mark.parametrize("activation", [("relu", nn.ReLU), ("leaky_relu", nn.LeakyReLU)])
+def test_activation_of_both_networks(activation, bags):
+    name, kind = activation
+    model = LLPGAN(activation=name, epochs=1).fit_bags(bags)
+    for network in (model.classifier_, model.generator_):
+        used = {type(m) for m in network.modules() if isinstance(m, nn.ReLU | nn.LeakyReLU)}
+        assert used == {kind}
+
+
+@pytest.mark.parametrize("generator_loss", ["feature_matching_pull_away", "saturating", "nonsaturating"])
+def test_other_objectives_of_the_generator(generator_loss, bags, blobs):
+    model = LLPGAN(generator_loss=generator_loss, proportion_weight=5, random_state=0).fit_bags(bags)
+    assert model.score(*blobs[:2]) > 0.9
+
+
+def test_an_objective_and_a_noise_of_your_own(bags):
+    def loss(real, fake):
+        return (real[1] - fake[1]).abs().mean()
+
+    def noise(n, size, device):
+        return torch.ones(n, size, device=device)
+
+    model = LLPGAN(generator_loss=loss, noise=noise, epochs=1, random_state=0).fit_bags(bags)
+    assert np.ptp(model.sample(4), axis=0).max() == 0
+
+
+def test_normal_noise(bags):
+    model = LLPGAN(noise="normal", epochs=1, random_state=0).fit_bags(bags)
+    assert model.sample(4).shape == (4, 3)
+
+
+def test_entropy_makes_predictions_surer(rng):
+    """Two classes on top of each other: the proportions leave every instance at one half."""
+    bags = Bags.from_arrays(rng.normal(size=(64, 2)), np.arange(64) // 8, np.full((8, 2), 0.5))
+    unsure, sure = (
+        DLLP(entropy_weight=weight, epochs=30, random_state=0).fit_bags(bags).predict_proba(bags.instances)
+        for weight in (0.0, 2.0)
+    )
+    assert sure.max(axis=1).mean() > unsure.max(axis=1).mean() + 0.1
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_bound_s_bias_is_taken_out_of_predictions(method, rng):
+    """Unbalanced classes in random bags: the bound alone says the larger class everywhere."""
+    labels = (rng.random(1600) < 0.2).astype(int)
+    instances = rng.normal(size=(1600, 2)) + 4 * labels[:, None]
+    bags = Bags.from_labels(instances, labels, np.arange(1600) // 8)
+    model = method(proportion_loss="bound", epochs=30, random_state=0).fit_bags(bags)
+    raw = model.classifier_(torch.tensor(instances, dtype=torch.float32))[0].softmax(1).detach().numpy()
+    assert (raw.argmax(1) == 0).all()
+    assert model.score(instances, labels) > 0.95
+
+
+@pytest.mark.parametrize("precision", ["bf16-mixed", "64-true"])
+@pytest.mark.parametrize("method", METHODS)
+def test_precision(method, precision, blobs, bags):
+    model = method(precision=precision, device="cpu", epochs=60, random_state=0).fit_bags(bags)
+    assert model.score(*blobs[:2]) > 0.9
+
+
+@pytest.mark.parametrize("device", ["nowhere", "cuda:99"])
+def test_a_device_that_is_not_there(device, bags):
+    with pytest.raises(ValueError, match=device):
+        DLLP(device=device).fit_bags(bags)
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        {"epochs": 0},
+        {"learning_rate": 0},
+        {"learning_rate": -1.0},
+        {"proportion_loss": "exakt"},
+        {"activation": "tanh"},
+        {"average": 1.0},
+        {"bags_per_step": 0},
+        {"validation_fraction": 1.0},
+        {"random_state": "zero"},
+    ],
+    ids=str,
+)
+def test_settings_that_make_no_sense_are_named(setting, bags):
+    with pytest.raises(ValueError, match=f"'{next(iter(setting))}' parameter of DLLP"):
+        DLLP(**setting).fit_bags(bags)
+
+
+@pytest.mark.parametrize("setting", [{"proportion_weight": 0}, {"noise": "pink"}, {"noise_size": 0}], ids=str)
+def test_settings_of_llp_gan_that_make_no_sense_are_named(setting, bags):
+    with pytest.raises(ValueError, match=f"'{next(iter(setting))}' parameter of LLPGAN"):
+        LLPGAN(**setting).fit_bags(bags)
+
+
+def test_held_out_bags_of_other_classes_are_refused(bags):
+    other = Bags.from_arrays(np.zeros((2, 3)), [0, 1], [[1, 0, 0], [0, 1, 0]])
+    with pytest.raises(ValueError, match="held-out bags have classes"):
+        DLLP().fit_bags(bags, held_out=other)
