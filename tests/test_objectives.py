@@ -84,6 +84,24 @@ def test_the_classifier_s_step_improves_what_eq_4_asks_for(bags):
     assert (losses() < before).all()
 
 
+def test_real_and_fake_in_one_pass_or_in_two_are_the_same(bags):
+    objective, batch = adversarial(), everything(bags)
+    fakes = torch.randn(80, 3)
+    together = objective._logits(batch.instances, fakes)
+    objective.mixes_instances = True
+    for one, two in zip(together, objective._logits(batch.instances, fakes), strict=True):
+        torch.testing.assert_close(one, two)
+
+
+def test_batch_norm_never_sees_real_and_fake_together(bags):
+    objective, batch = adversarial(), everything(bags)
+    network = mlp_classifier((3,), 2, activation=lambda: torch.nn.BatchNorm1d(256))
+    batch_norm = AdversarialObjective(player(network), objective.generator, proportion_loss, 1.0, *[None] * 3)
+    alone = network(batch.instances).logits
+    logits, _ = batch_norm._logits(batch.instances, torch.full((80, 3), 1e6))
+    torch.testing.assert_close(logits, alone)
+
+
 @pytest.mark.parametrize("generator_loss", GENERATOR_LOSSES)
 def test_the_generator_s_step_moves_only_the_generator(generator_loss, bags):
     objective, batch = adversarial(generator_loss), everything(bags)

@@ -7,6 +7,7 @@ from typing import Protocol
 import torch
 from lightning_fabric import Fabric
 from torch import Tensor, nn
+from torch.nn.modules.batchnorm import _BatchNorm
 from torch.optim import Optimizer
 
 from llpgan.loading import BagBatch
@@ -116,6 +117,7 @@ class AdversarialObjective:
         self.noise = noise
         self.noise_size = noise_size
         self.players = {"classifier": classifier, "generator": generator}
+        self.mixes_instances = any(isinstance(m, _BatchNorm) for m in classifier.bare.modules())
 
     def step(self, batch: BagBatch) -> Losses:
         """One step of the classifier, then one of the generator with the same fakes."""
@@ -125,12 +127,18 @@ class AdversarialObjective:
 
     def _classifier_step(self, batch: BagBatch, fakes: Tensor) -> Losses:
         """Eq. 4: tell real from fake, and meet the proportions."""
-        logits, _ = self.classifier.network(batch.instances)
-        fake_logits, _ = self.classifier.network(fakes)
+        logits, fake_logits = self._logits(batch.instances, fakes)
         real, fake = real_loss(logits), fake_loss(fake_logits)
         proportion = self.proportion_loss(logits, batch.bag_index, batch.proportions)
         self.classifier.minimise(real + fake + self.proportion_weight * proportion)
         return {"proportion_loss": proportion, "real_loss": real, "fake_loss": fake}
+
+    def _logits(self, instances: Tensor, fakes: Tensor) -> tuple[Tensor, Tensor]:
+        """Of real and of fake instances: in one pass, which is quicker, unless batch norm would mix the two."""
+        if self.mixes_instances:
+            return self.classifier.network(instances)[0], self.classifier.network(fakes)[0]
+        logits, _ = self.classifier.network(torch.cat([instances, fakes]))
+        return logits[: len(instances)], logits[len(instances) :]
 
     def _generator_step(self, batch: BagBatch, fakes: Tensor) -> Losses:
         with self.classifier.frozen() as classifier:

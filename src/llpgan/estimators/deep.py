@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import torch
 from lightning_fabric import Fabric
+from lightning_fabric.utilities.exceptions import MisconfigurationException
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from torch import nn
@@ -247,7 +248,7 @@ def fabric_for(device: str, precision: Any) -> Fabric:
         named = torch.device(device)
         which = 1 if named.index is None or named.type == "cpu" else [named.index]
         return Fabric(accelerator=named.type, devices=which, precision=precision)
-    except RuntimeError as error:
+    except (RuntimeError, MisconfigurationException) as error:
         raise ValueError(f"device {device!r} is not to be had here: {error}") from error
 
 

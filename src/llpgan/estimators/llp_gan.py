@@ -33,7 +33,8 @@ class LLPGAN(DeepClassifier):
     and the generator minimises the squared distance of the classifier's mean features on real and fake.
 
     Args:
-        proportion_weight: λ, the weight of the proportion loss.
+        proportion_weight: λ, the weight of the proportion loss; None for the mean size of the bags, since what
+            proportions tell of an instance falls with the size, and the adversarial terms would drown it.
         generator: a module from noise ``(n, noise_size)`` to instances in the networks' range (images in
             [−1, 1], table columns standardised); or a function of shape, noise size and activation that makes
             one; or None, for the partner of the default classifier.
@@ -54,7 +55,7 @@ class LLPGAN(DeepClassifier):
     (2, 1)
     """
 
-    proportion_weight: float = 1.0
+    proportion_weight: float | None = None
     generator: nn.Module | MakeGenerator | None = None
     generator_loss: str | GeneratorLoss = "feature_matching"
     noise: str | Noise = "uniform"
@@ -62,7 +63,7 @@ class LLPGAN(DeepClassifier):
 
     _parameter_constraints: ClassVar = {
         **DeepClassifier._parameter_constraints,
-        "proportion_weight": [Interval(Real, 0, None, closed="neither")],
+        "proportion_weight": [Interval(Real, 0, None, closed="neither"), None],
         "generator": [callable, None],
         "generator_loss": [StrOptions(set(GENERATOR_LOSSES)), callable],
         "noise": [StrOptions(set(NOISES)), callable],
@@ -84,7 +85,7 @@ class LLPGAN(DeepClassifier):
             self._player(self._scaled_classifier(bags, scaling), fabric),
             self._player(nn.Sequential(self._generator(), Unscaling(scaling)), fabric),
             self._bag_loss(),
-            self.proportion_weight,
+            self.proportion_weight or float(bags.sizes.mean()),
             self.generator_loss if callable(self.generator_loss) else GENERATOR_LOSSES[self.generator_loss],
             self._noise(),
             self.noise_size,
