@@ -11,13 +11,13 @@ import numpy as np
 import torch
 from torch.nn.functional import cross_entropy
 
+from benchmarks.rows import Row
 from llpgan import DLLP, LLPGAN, Bags
 from llpgan.estimators.deep import DeepClassifier, fabric_for
 from llpgan.loading import BagDataset
 from llpgan.networks import mnist_classifier
 from llpgan.objectives import Objective
 
-Row = dict[str, object]
 Step = Callable[[], object]
 BAG_SIZE, BAGS_A_STEP = 16, 4
 ROUNDS, STEPS_A_ROUND = 30, 5

@@ -9,8 +9,9 @@ from lightning_fabric import Fabric
 
 from llpgan.loading import BagDataset
 from llpgan.losses import fake_loss, feature_matching, proportion_loss, real_loss
-from llpgan.networks import mlp_classifier, mlp_generator
+from llpgan.networks import mlp_generator
 from llpgan.objectives import GENERATOR_LOSSES, NOISES, AdversarialObjective, Player, ProportionObjective
+from tests.plain import plain_mlp
 
 FABRIC = Fabric(accelerator="cpu", devices=1)
 
@@ -26,7 +27,7 @@ def everything(bags):
 def adversarial(generator_loss="feature_matching", weight=2.0):
     torch.manual_seed(0)
     return AdversarialObjective(
-        player(mlp_classifier((3,), 2)),
+        player(plain_mlp((3,), 2)),
         player(mlp_generator((3,), 5)),
         proportion_loss,
         weight,
@@ -38,7 +39,7 @@ def adversarial(generator_loss="feature_matching", weight=2.0):
 
 def test_dllp_s_gradient_does_not_depend_on_the_order_of_rows_and_bags(bags):
     torch.manual_seed(0)
-    network = mlp_classifier((3,), 2).double()
+    network = plain_mlp((3,), 2).double()
     batch = everything(bags)
 
     def gradient(rows, order):
@@ -55,7 +56,7 @@ def test_dllp_s_gradient_does_not_depend_on_the_order_of_rows_and_bags(bags):
 def test_dllp_takes_the_step_of_its_loss(bags):
     """eq. 3, by hand: w − rate · d(L_prop + λ E_in)/dw."""
     torch.manual_seed(0)
-    network, batch = mlp_classifier((3,), 2), everything(bags)
+    network, batch = plain_mlp((3,), 2), everything(bags)
     logits = network(batch.instances).logits
     posterior = logits.softmax(1)
     bag_means = torch.stack([posterior[batch.bag_index == i].mean(0) for i in range(10)])
@@ -95,7 +96,7 @@ def test_real_and_fake_in_one_pass_or_in_two_are_the_same(bags):
 
 def test_batch_norm_never_sees_real_and_fake_together(bags):
     objective, batch = adversarial(), everything(bags)
-    network = mlp_classifier((3,), 2, activation=lambda: torch.nn.BatchNorm1d(256))
+    network = plain_mlp((3,), 2, activation=lambda: torch.nn.BatchNorm1d(256))
     batch_norm = AdversarialObjective(player(network), objective.generator, proportion_loss, 1.0, *[None] * 3)
     alone = network(batch.instances).logits
     logits, _ = batch_norm._logits(batch.instances, torch.full((80, 3), 1e6))
@@ -151,14 +152,14 @@ def test_the_classifier_s_step_leaves_the_generator_alone(bags):
 
 
 def test_what_comes_frozen_stays_frozen(bags):
-    network = mlp_classifier((3,), 2)
+    network = plain_mlp((3,), 2)
     network.body.requires_grad_(False)
     before = copy.deepcopy(network.state_dict())
     objective = adversarial()
     objective.classifier = player(network)
     objective.step(everything(bags))
     assert not any(p.requires_grad for p in network.body.parameters())
-    assert torch.equal(network.body[1][0].weight, before["body.1.0.weight"])
+    assert torch.equal(network.body[3][0].weight, before["body.3.0.weight"])
     assert not torch.equal(network.head.weight, before["head.weight"])
 
 

@@ -14,8 +14,8 @@ from scipy.optimize import minimize
 from llpgan import DLLP, Bags
 from llpgan.estimators.bound import bound_optimum, undo_bound
 from llpgan.losses import fake_loss, proportion_bound, proportion_loss, real_loss
-from llpgan.networks import mlp_classifier
 from llpgan.scaling import Scaling
+from tests.plain import plain_mlp
 
 # How often each of four points stands in each of three bags (the bags' p_d^i), and in the fakes (p_g): of ten.
 BAG_COUNTS = np.array([[5, 3, 1, 1], [1, 4, 4, 1], [2, 0, 3, 5]])
@@ -168,7 +168,7 @@ def test_bags_of_one_are_supervised_training(blobs):
     """The same weights, bit for bit, as a plain loop of cross-entropy over the same steps."""
     instances, labels, _ = blobs
     steps, epochs, rate = 4, 3, 1e-2
-    network = mlp_classifier((3,), 2)
+    network = plain_mlp((3,), 2)
     model = DLLP(
         classifier=network,
         epochs=epochs,

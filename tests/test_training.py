@@ -15,8 +15,8 @@ from llpgan import DLLP, LLPGAN
 from llpgan.checkpoints import Checkpoint
 from llpgan.loading import BagDataset
 from llpgan.losses import proportion_loss
-from llpgan.networks import mlp_classifier
 from llpgan.training import Plan, held_out_loss
+from tests.plain import plain_mlp
 
 METHODS = [DLLP, LLPGAN]
 
@@ -123,7 +123,7 @@ def test_a_finished_training_is_not_run_again(bags, tmp_path):
 
 @pytest.mark.parametrize(
     ("change", "message"),
-    [({"epochs": 4}, "epochs was 3, is 4"), ({"learning_rate": 0.1}, "learning_rate was 0.0")],
+    [({"epochs": 4}, "epochs was 3, is 4"), ({"learning_rate": 0.1}, "learning_rate was None, is 0.1")],
 )
 def test_the_checkpoint_of_another_training_is_refused(change, message, bags, tmp_path):
     settings = {"epochs": 3, "random_state": 0, "checkpoint": tmp_path / "run.ckpt"}
@@ -194,7 +194,7 @@ def test_patience_stops_after_epochs_without_improvement(bags):
 
 def test_held_out_bags_can_be_given(bags):
     model = DLLP(epochs=2, random_state=0).fit_bags(bags, held_out=bags)
-    network = mlp_classifier((3,), 2)
+    network = plain_mlp((3,), 2)
     dataset = BagDataset(bags)
     batch = dataset.__getitems__(range(10))
     expected = proportion_loss(network(batch.instances)[0], batch.bag_index, batch.proportions).item()

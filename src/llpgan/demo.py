@@ -37,10 +37,10 @@ class Result:
 def main() -> None:
     """Train on bags of digits, show the errors, and save a picture."""
     console = Console()
-    digits = load_digits(images=True)
+    digits = load_digits()
     console.print(
-        f"[bold]Learning from label proportions.[/bold] {len(digits.labels)} handwritten digits in bags; of each bag "
-        f"only the share of each class is known. Tested on {len(digits.test_labels)} single digits.\n"
+        f"[bold]Learning from label proportions.[/bold] {len(digits.labels)} handwritten digits in bags; of each "
+        f"bag only the share of each class is known. Tested on {len(digits.test_labels)} single digits.\n"
     )
     results = [trained(name, size, digits) for size in BAG_SIZES for name in METHODS]
     floor = trained("DLLP", 1, digits)
@@ -82,7 +82,7 @@ def draw(results: list[Result], floor: Result, path: Path) -> Path:
         curves, samples = figure.subplots(1, 2, width_ratios=(1.6, 1))
         draw_curves(curves, results, floor)
         gan = next(r for r in results if r.name == "LLPGAN")
-        draw_samples(samples, gan.model.sample(100, random_state=0), gan.bag_size)  # type: ignore[attr-defined]
+        draw_samples(samples, gan.model.sample(100, random_state=0), gan.bag_size)
         path.parent.mkdir(exist_ok=True)
         figure.savefig(path, dpi=130)
     return path

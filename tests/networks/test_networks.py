@@ -104,3 +104,8 @@ def test_every_parameter_of_a_classifier_learns(make):
 
 def test_halved():
     assert [halved(28, 2), halved(7), halved(32, 3), halved(30, 3)] == [7, 4, 4, 4]
+
+
+def test_outliers_of_a_table_are_clipped_softly():
+    values = networks.mlp.SoftClip(3.0)(torch.tensor([-1e9, -0.01, 0.0, 0.01, 1e9]))
+    torch.testing.assert_close(values, torch.tensor([-3.0, -0.01, 0.0, 0.01, 3.0]), atol=1e-5, rtol=1e-4)

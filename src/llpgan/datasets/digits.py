@@ -17,23 +17,18 @@ class Split(NamedTuple):
     test_labels: Array
 
 
-def load_digits(*, images: bool = False, seed: int = 0) -> Split:
-    """The digits, four fifths to train on and one fifth to test on, stratified by class.
+def load_digits(seed: int = 0) -> Split:
+    """The digits as rows of 64 pixels, four fifths to train on and one fifth to test on, stratified by class.
 
     >>> digits = load_digits()
     >>> digits.instances.shape, digits.test_instances.shape
     ((1437, 64), (360, 64))
-
-    Args:
-        images: whether to give images ``(N, 1, 8, 8)``, or rows of 64 pixels.
-        seed: of the split.
     """
     from sklearn import datasets
     from sklearn.model_selection import train_test_split
 
     pixels, labels = datasets.load_digits(return_X_y=True)
-    pixels = pixels.astype(np.float32).reshape(-1, 1, 8, 8) if images else pixels.astype(np.float32)
     train, test, train_labels, test_labels = train_test_split(
-        pixels, labels, test_size=0.2, stratify=labels, random_state=seed
+        pixels.astype(np.float32), labels, test_size=0.2, stratify=labels, random_state=seed
     )
     return Split(train, train_labels, test, test_labels)

@@ -14,16 +14,17 @@ MakeGenerator = Callable[[Shape, int, Activation], nn.Module]  # shape, size of 
 
 
 class Pair(NamedTuple):
-    """A classifier and the generator that goes with it, as functions that make them."""
+    """A classifier and the generator that goes with it, as functions that make them; and their learning rate."""
 
     classifier: MakeClassifier
     generator: MakeGenerator
+    learning_rate: float
 
 
 def default_pair(shape: Shape) -> Pair:
     """Dense for tables; for images the paper's MNIST pair up to 28 x 28 in one channel, else CIFAR's."""
     if len(shape) == 1:
-        return Pair(mlp_classifier, mlp_generator)
+        return Pair(mlp_classifier, mlp_generator, 3e-3)
     if len(shape) == 3 and shape[0] == 1 and max(shape[1:]) <= 28:
-        return Pair(mnist_classifier, mnist_generator)
-    return Pair(cifar_classifier, cifar_generator)
+        return Pair(mnist_classifier, mnist_generator, 1e-3)
+    return Pair(cifar_classifier, cifar_generator, 1e-3)

@@ -1,0 +1,7 @@
+"""Networks without chance in them, so that a step can be recomputed by hand."""
+
+from functools import partial
+
+from llpgan.networks import mlp_classifier
+
+plain_mlp = partial(mlp_classifier, input_dropout=0, dropout=0)
