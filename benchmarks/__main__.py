@@ -1,4 +1,4 @@
-"""``python -m benchmarks [name ...]``: run benchmarks, by default those of speed and memory, and show their rows."""
+"""``python -m benchmarks [name ...]``: run benchmarks, else those of speed and memory, and show their rows."""
 
 import sys
 from importlib import import_module

@@ -1,7 +1,7 @@
-"""Test accuracy on digits over five seeds, default settings: rows in ``results/digits.jsonl``, and a table of them.
+"""Test accuracy on digits over five seeds, default settings: rows in ``results/digits.jsonl``, and their table.
 
-A seed draws the split (80/20, stratified), the bags and the network. The last epoch counts: nothing is chosen by test
-labels. Rows that are there already are not run again.
+A seed draws the split (80/20, stratified), the bags and the network. The last epoch counts: nothing is chosen by
+test labels. Rows that are there already are not run again.
 """
 
 import json

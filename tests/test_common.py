@@ -3,6 +3,7 @@
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn import config_context
 from sklearn.base import clone
@@ -146,6 +147,14 @@ def test_in_a_pipeline_behind_a_scaler(estimator, blobs):
 def test_predict_refuses_what_fit_would(estimator, bags, rows, message):
     with pytest.raises(ValueError, match=message):
         estimator.fit_bags(bags).predict(np.array(rows))
+
+
+@each_estimator
+def test_columns_of_a_frame_are_named(estimator, blobs):
+    frame = pd.DataFrame(blobs[0], columns=["age", "income", "height"])
+    frame.loc[5, "income"] = np.nan
+    with pytest.raises(ValueError, match="NaN in row 5, column 'income'"):
+        estimator.fit(frame, *blobs[1:])
 
 
 @each_estimator

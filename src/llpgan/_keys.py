@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 Index = NDArray[np.int64]
-_PLAIN_KINDS = "biuSUmM"  # dtypes that np.unique sorts as their values compare; floats may be NaN
 
 
 def index_of(bag_of_row: Any) -> tuple[Index, tuple[Hashable, ...]]:
@@ -17,12 +16,17 @@ def index_of(bag_of_row: Any) -> tuple[Index, tuple[Hashable, ...]]:
     >>> index_of(["b", "a", "b"])
     (array([1, 0, 1]), ('a', 'b'))
     """
-    if isinstance(bag_of_row, np.ndarray) and bag_of_row.ndim != 1:
-        raise ValueError(f"the bag of each row must be one value a row, got an array of {bag_of_row.shape}")
-    if isinstance(bag_of_row, np.ndarray) and bag_of_row.dtype.kind in _PLAIN_KINDS:
-        ids, index = np.unique(bag_of_row, return_inverse=True)
-        return index.astype(np.int64), tuple(ids.tolist())
-    return _index_of_objects(list(bag_of_row))
+    if not hasattr(bag_of_row, "__array__"):
+        return _index_of_objects(list(bag_of_row))
+    values = np.asarray(bag_of_row)
+    if values.ndim != 1:
+        raise ValueError(f"the bag of each row must be one value a row, got an array of {values.shape}")
+    if values.dtype == object:
+        return _index_of_objects(values.tolist())
+    for row in np.flatnonzero(values != values):  # NaN and NaT differ from themselves
+        raise ValueError(f"row {row} has no bag: its id is {values[row]}")
+    ids, index = np.unique(values, return_inverse=True)
+    return index.astype(np.int64), tuple(ids.tolist())
 
 
 def index_of_groups(groups: Any, n_rows: int) -> tuple[Index, tuple[Hashable, ...]]:
@@ -52,7 +56,7 @@ def _index_of_objects(values: list[Hashable]) -> tuple[Index, tuple[Hashable, ..
     position: dict[Hashable, int] = {}
     index = np.empty(len(values), dtype=np.int64)
     for row, value in enumerate(values):
-        if value is None or value != value:  # NaN differs from itself
+        if value is None or value != value:
             raise ValueError(f"row {row} has no bag: its id is {value}")
         index[row] = position.setdefault(value, len(position))
     try:

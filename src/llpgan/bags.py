@@ -47,7 +47,7 @@ class Bags:
     proportions: NDArray[np.float64]
     bag_ids: tuple[Hashable, ...]
     classes: Array
-    features: tuple[str, ...] | None = None
+    features: Sequence[str] | None = None
     tolerance: InitVar[float] = 0.01
 
     def __post_init__(self, tolerance: float) -> None:
@@ -92,12 +92,14 @@ class Bags:
             proportions=table,
             bag_ids=bag_ids,
             classes=_class_names(classes, named_classes, table),
-            features=_feature_names(instances),
+            features=_column_names(instances),
             tolerance=tolerance,
         )
 
     @classmethod
-    def from_labels(cls, instances: Any, labels: ArrayLike, groups: Any = None) -> Self:
+    def from_labels(
+        cls, instances: Any, labels: ArrayLike, groups: Any = None, *, features: Sequence[str] | None = None
+    ) -> Self:
         """Take each bag's proportions from its rows' labels, and forget the labels.
 
         Without ``groups`` every row is a bag of its own: ordinary supervised learning.
@@ -117,7 +119,7 @@ class Bags:
             proportions=counts / counts.sum(axis=1, keepdims=True),
             bag_ids=bag_ids,
             classes=classes,
-            features=_feature_names(instances),
+            features=features or _column_names(instances),
         )
 
     @classmethod
@@ -128,6 +130,7 @@ class Bags:
         groups: Any = None,
         *,
         classes: ArrayLike | None = None,
+        features: Sequence[str] | None = None,
         tolerance: float = 0.01,
     ) -> Self:
         """Take the proportions of each bag from its rows, which must agree.
@@ -143,8 +146,8 @@ class Bags:
             bag_index=bag_index,
             proportions=_checks.agreeing_rows(rows, bag_index, bag_ids),
             bag_ids=bag_ids,
-            classes=_class_names(classes, _feature_names(row_proportions), rows),
-            features=_feature_names(instances),
+            classes=_class_names(classes, _column_names(row_proportions), rows),
+            features=features or _column_names(instances),
             tolerance=tolerance,
         )
 
@@ -208,8 +211,8 @@ def _as_instances(instances: Any) -> Array:
     return np.asarray(array, dtype=np.float64) if array.dtype == object else array
 
 
-def _feature_names(instances: Any) -> tuple[str, ...] | None:
-    columns = getattr(instances, "columns", None)
+def _column_names(table: Any) -> tuple[str, ...] | None:
+    columns = getattr(table, "columns", None)
     return None if columns is None else tuple(str(name) for name in columns)
 
 

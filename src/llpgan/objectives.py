@@ -143,10 +143,15 @@ class AdversarialObjective:
     def _generator_step(self, batch: BagBatch, fakes: Tensor) -> Losses:
         with self.classifier.frozen() as classifier:
             with torch.no_grad():
-                real = classifier(batch.instances)
-            loss = self.generator_loss(real, classifier(fakes))
+                real = _in_full(classifier(batch.instances))
+            loss = self.generator_loss(real, _in_full(classifier(fakes)))
         self.generator.minimise(loss)
         return {"generator_loss": loss}
+
+
+def _in_full(output: Output) -> Output:
+    """Half precision made single, as the wrapper of a network does with what it returns."""
+    return Output(*(t.float() if t.dtype in (torch.float16, torch.bfloat16) else t for t in output))
 
 
 def uniform_noise(n: int, size: int, device: torch.device) -> Tensor:
@@ -161,10 +166,11 @@ def normal_noise(n: int, size: int, device: torch.device) -> Tensor:
 
 NOISES: dict[str, Noise] = {"uniform": uniform_noise, "normal": normal_noise}
 
-# A classifier's output is a pair of logits and features.
 GENERATOR_LOSSES: dict[str, GeneratorLoss] = {
-    "feature_matching": lambda real, fake: feature_matching(real[1], fake[1]),
-    "feature_matching_pull_away": lambda real, fake: feature_matching(real[1], fake[1]) + pull_away(fake[1]),
-    "saturating": lambda real, fake: saturating_loss(fake[0]),
-    "nonsaturating": lambda real, fake: nonsaturating_loss(fake[0]),
+    "feature_matching": lambda real, fake: feature_matching(real.features, fake.features),
+    "feature_matching_pull_away": lambda real, fake: (
+        feature_matching(real.features, fake.features) + pull_away(fake.features)
+    ),
+    "saturating": lambda real, fake: saturating_loss(fake.logits),
+    "nonsaturating": lambda real, fake: nonsaturating_loss(fake.logits),
 }

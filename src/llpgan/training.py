@@ -49,7 +49,7 @@ class Run:
     best: dict[str, Tensor] | None = None
 
     def state(self) -> dict[str, Any]:
-        """A copy of the state that can be saved."""
+        """What a checkpoint holds of it."""
         players = {
             name: {"network": player.bare.state_dict(), "optimiser": player.optimiser.state_dict()}
             for name, player in self.objective.players.items()

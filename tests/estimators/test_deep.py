@@ -105,7 +105,7 @@ def test_other_objectives_of_the_generator(generator_loss, bags, blobs):
 
 def test_an_objective_and_a_noise_of_your_own(bags):
     def loss(real, fake):
-        return (real[1] - fake[1]).abs().mean()
+        return (real.features - fake.features).abs().mean()
 
     def noise(n, size, device):
         return torch.ones(n, size, device=device)

@@ -44,7 +44,8 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 f"This {type(self).__name__} estimator requires y to be passed, but the target y is None: "
                 f"it holds each row's label, or the proportions of its bag"
             )
-        return self.fit_bags(_bags_of_rows(self._checked(X, reset=True), y, groups))
+        instances = self._checked(X, reset=True)
+        return self.fit_bags(_bags_of_rows(instances, y, groups, self._features()))
 
     @abstractmethod
     def fit_bags(self, bags: Bags) -> Self:
@@ -59,7 +60,7 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """The probability of each class for each instance."""
         check_is_fitted(self, "classes_")
         instances = self._checked(X, reset=False)
-        _checks.instances(instances)
+        _checks.instances(instances, self._features())
         self._refuse_other_shape(instances)
         return self._probabilities(instances)
 
@@ -71,7 +72,7 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         if _are_labels(y):
             return float(accuracy_score(column_or_1d(y), self.predict(X), sample_weight=sample_weight))
-        bags = _bags_of_rows(np.asanyarray(X), y, groups)
+        bags = _bags_of_rows(np.asanyarray(X), y, groups, self._features())
         predicted = bags.means(self.predict_proba(X), sample_weight)
         return float(1 - np.abs(predicted - bags.proportions).sum(axis=1).mean() / 2)
 
@@ -92,6 +93,10 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             validate_data(self, X, reset=reset, allow_nd=True, ensure_all_finite=False, dtype="numeric")
         )
 
+    def _features(self) -> list[str] | None:
+        names = getattr(self, "feature_names_in_", None)
+        return None if names is None else names.tolist()
+
     def _refuse_other_shape(self, instances: Array) -> None:
         if instances.shape[1:] != self.instance_shape_:
             raise ValueError(
@@ -105,11 +110,11 @@ def _are_labels(y: Any) -> bool:
     return len(shape) < 2 or shape[1] == 1
 
 
-def _bags_of_rows(instances: Array, y: Any, groups: Any) -> Bags:
+def _bags_of_rows(instances: Array, y: Any, groups: Any, features: list[str] | None) -> Bags:
     y = y if hasattr(y, "columns") else np.asarray(y)  # a frame names its classes
     _checks.same_length("instances", instances, "entries of y", y)
     if not _are_labels(y):
-        return Bags.from_row_proportions(instances, y, groups)
+        return Bags.from_row_proportions(instances, y, groups, features=features)
     labels = column_or_1d(y, warn=True)
     check_classification_targets(labels)
-    return Bags.from_labels(instances, labels, groups)
+    return Bags.from_labels(instances, labels, groups, features=features)

@@ -27,7 +27,7 @@ from llpgan.estimators.bound import undo_bound
 from llpgan.listeners import progress_bar, tensorboard
 from llpgan.loading import BagDataset, as_tensor, usual_bags_a_step
 from llpgan.losses import PROPORTION_LOSSES, ProportionLoss
-from llpgan.networks import ACTIVATIONS, MakeClassifier, default_pair
+from llpgan.networks import ACTIVATIONS, MakeClassifier, check_classifier, default_pair
 from llpgan.objectives import Objective, Player
 from llpgan.scaling import Scaling
 from llpgan.training import Listener, Plan, train
@@ -168,10 +168,14 @@ class DeepClassifier(LLPClassifier):
 
     def _scaled_classifier(self, bags: Bags, scaling: Scaling) -> nn.Module:
         """The network, behind the scaling that its instances need."""
+        shape, n_classes = self.instance_shape_, bags.n_classes
         if isinstance(self.classifier, nn.Module):
-            return nn.Sequential(scaling, copy.deepcopy(self.classifier))
-        make = self.classifier or default_pair(self.instance_shape_).classifier
-        return nn.Sequential(scaling, make(self.instance_shape_, bags.n_classes, ACTIVATIONS[self.activation]))
+            network = copy.deepcopy(self.classifier)
+        else:
+            make = self.classifier or default_pair(shape).classifier
+            network = make(shape, n_classes, ACTIVATIONS[self.activation])
+        check_classifier(network, shape, n_classes)
+        return nn.Sequential(scaling, network)
 
     def _bag_loss(self) -> ProportionLoss:
         return self.proportion_loss if callable(self.proportion_loss) else PROPORTION_LOSSES[self.proportion_loss]

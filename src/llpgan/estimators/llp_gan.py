@@ -16,7 +16,7 @@ from torch import nn
 from llpgan.bags import Bags
 from llpgan.estimators.base import Array
 from llpgan.estimators.deep import DeepClassifier
-from llpgan.networks import ACTIVATIONS, MakeGenerator, default_pair
+from llpgan.networks import ACTIVATIONS, MakeGenerator, check_generator, default_pair
 from llpgan.objectives import GENERATOR_LOSSES, NOISES, AdversarialObjective, GeneratorLoss, Noise, Objective
 from llpgan.scaling import Scaling, Unscaling
 
@@ -39,8 +39,8 @@ class LLPGAN(DeepClassifier):
             [−1, 1], table columns standardised); or a function of shape, noise size and activation that makes
             one; or None, for the partner of the default classifier.
         generator_loss: "feature_matching"; "feature_matching_pull_away"; "saturating", the paper's eq. 12;
-            "nonsaturating"; or a function of what the classifier says of real and of fake instances, each a
-            pair of logits and features.
+            "nonsaturating"; or a function of what the classifier says of real and of fake instances, each with
+            ``logits`` and ``features``.
         noise: "uniform" on (−1, 1), "normal", or a function of how many, of which size, and the device.
         noise_size: the noise's dimensions.
         others: see :class:`~llpgan.estimators.deep.DeepClassifier`.
@@ -96,10 +96,14 @@ class LLPGAN(DeepClassifier):
         self.generator_ = objective.players["generator"].bare.cpu().eval()
 
     def _generator(self) -> nn.Module:
+        shape = self.instance_shape_
         if isinstance(self.generator, nn.Module):
-            return copy.deepcopy(self.generator)
-        make = self.generator or default_pair(self.instance_shape_).generator
-        return make(self.instance_shape_, self.noise_size, ACTIVATIONS[self.activation])
+            network = copy.deepcopy(self.generator)
+        else:
+            make = self.generator or default_pair(shape).generator
+            network = make(shape, self.noise_size, ACTIVATIONS[self.activation])
+        check_generator(network, shape, self.noise_size)
+        return network
 
     def _noise(self) -> Noise:
         return self.noise if callable(self.noise) else NOISES[self.noise]

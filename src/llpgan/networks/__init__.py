@@ -12,6 +12,7 @@ of your own that keeps the two contracts serves as well.
 
 from llpgan.networks.baselines import ladder_cifar_classifier, ladder_mnist_classifier, nin_classifier
 from llpgan.networks.choice import MakeClassifier, MakeGenerator, Pair, default_pair
+from llpgan.networks.contract import check_classifier, check_generator
 from llpgan.networks.mlp import mlp_classifier, mlp_generator
 from llpgan.networks.paper import cifar_classifier, cifar_generator, mnist_classifier, mnist_generator
 from llpgan.networks.parts import ACTIVATIONS, Classifier, Output
@@ -23,6 +24,8 @@ __all__ = [
     "MakeGenerator",
     "Output",
     "Pair",
+    "check_classifier",
+    "check_generator",
     "cifar_classifier",
     "cifar_generator",
     "default_pair",
