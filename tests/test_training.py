@@ -234,6 +234,16 @@ def test_history_has_a_row_an_epoch(bags):
     assert rows[0].keys() == {"epoch", "proportion_loss", "real_loss", "fake_loss", "generator_loss", "seconds"}
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_a_monitor_sees_a_model_that_predicts_and_changes_nothing(method, bags, blobs):
+    unseen = method(epochs=3, random_state=0).fit_bags(bags)
+    seen = method(epochs=3, random_state=0).fit_bags(
+        bags, monitor=lambda model: {"score": model.score(*blobs[:2])}
+    )
+    assert_same_weights(weights_of(unseen), weights_of(seen))
+    assert seen.history_[-1]["score"] == seen.score(*blobs[:2])
+
+
 def test_silent_unless_asked(bags, capfd):
     DLLP(epochs=2, random_state=0).fit_bags(bags)
     assert capfd.readouterr().out == ""

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
@@ -36,6 +37,7 @@ class Result:
 
 def main() -> None:
     """Train on bags of digits, show the errors, and save a picture."""
+    torch.set_num_threads(1)  # the networks are small: a second thread only waits
     console = Console()
     digits = load_digits()
     console.print(

@@ -26,7 +26,7 @@ from llpgan.estimators.base import Array, LLPClassifier
 from llpgan.estimators.bound import undo_bound
 from llpgan.listeners import progress_bar, tensorboard
 from llpgan.loading import BagDataset, as_tensor, usual_bags_a_step
-from llpgan.losses import PROPORTION_LOSSES, ProportionLoss
+from llpgan.losses import PROPORTION_LOSSES, ProportionLoss, proportion_bound
 from llpgan.networks import ACTIVATIONS, MakeClassifier, check_classifier, default_pair
 from llpgan.objectives import Objective, Player
 from llpgan.scaling import Scaling
@@ -154,15 +154,16 @@ class DeepClassifier(LLPClassifier):
 
     @torch.no_grad()
     def _probabilities(self, instances: Array) -> Array:
+        home = next(self.classifier_.parameters()).device  # not the CPU while a monitor looks on
         device = fabric_for(self.device, self.precision).device
         network = self.classifier_.to(device)
         parts = [
             network(as_tensor(instances[start : start + _PREDICTED_AT_ONCE]).to(device))[0].double().softmax(1)
             for start in range(0, len(instances), _PREDICTED_AT_ONCE)
         ]
-        self.classifier_.cpu()
+        self.classifier_.to(home)
         probabilities = torch.cat(parts).cpu().numpy()
-        if self.proportion_loss != "bound":
+        if self._bag_loss() is not proportion_bound:
             return probabilities
         return undo_bound(probabilities, self.bag_size_, self.prior_)
 
