@@ -251,7 +251,7 @@ def test_silent_unless_asked(bags, capfd):
     shown = capfd.readouterr().out
     assert "DLLP" in shown
     assert "2/2" in shown
-    assert "proportion_loss" in shown
+    assert "proportion 0." in shown
 
 
 def test_tensorboard_gets_every_row(bags, tmp_path):

@@ -84,7 +84,7 @@ def draw(results: list[Result], floor: Result, path: Path) -> Path:
         curves, samples = figure.subplots(1, 2, width_ratios=(1.6, 1))
         draw_curves(curves, results, floor)
         gan = next(r for r in results if r.name == "LLPGAN")
-        draw_samples(samples, gan.model.sample(100, random_state=0), gan.bag_size)
+        draw_samples(samples, gan.model.sample(64, random_state=0), gan.bag_size)
         path.parent.mkdir(exist_ok=True)
         figure.savefig(path, dpi=130)
     return path
@@ -98,15 +98,18 @@ def draw_curves(axes: Any, results: list[Result], floor: Result) -> None:
         axes.plot(result.test_errors, lines[result.bag_size], color=colours[result.name], label=label)
     axes.plot(floor.test_errors, color="#888888", linewidth=1, label="with every label")
     axes.set(xlabel="epoch", ylabel="test error (%)", yscale="log", title="Learning curves")
-    axes.yaxis.set_major_formatter("{x:g}")
+    axes.set_yticks([1, 2, 5, 10, 20, 50], labels=["1", "2", "5", "10", "20", "50"])
+    axes.minorticks_off()
     axes.legend(frameon=False)
 
 
 def draw_samples(axes: Any, digits: NDArray[np.float32], bag_size: int) -> None:
-    """A ten by ten mosaic."""
-    mosaic = digits.reshape(10, 10, 8, 8).transpose(0, 2, 1, 3).reshape(80, 80)
+    """An eight by eight mosaic, with a margin around each digit."""
+    tiles = np.pad(digits.reshape(8, 8, 8, 8), ((0, 0), (0, 0), (1, 1), (1, 1)))
+    mosaic = tiles.transpose(0, 2, 1, 3).reshape(80, 80)
     axes.imshow(mosaic, cmap="gray_r", vmin=0, vmax=16)
-    axes.set(xticks=[], yticks=[], title=f"Generated digits (LLPGAN, bags of {bag_size})")
+    axes.axis("off")
+    axes.set(title=f"Generated digits (LLPGAN, bags of {bag_size})")
 
 
 if __name__ == "__main__":

@@ -11,9 +11,11 @@ from llpgan.training import Listener, Row
 def progress_bar(title: str, epochs: int) -> Iterator[Listener]:
     """A bar of epochs in the terminal, with the newest losses."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.table import Column
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, TextColumn("{task.fields[losses]}")) as progress:
+    bar = (BarColumn(bar_width=16), MofNCompleteColumn(), TimeRemainingColumn(compact=True))
+    losses = TextColumn("{task.fields[losses]}", table_column=Column(no_wrap=True, overflow="ellipsis"))
+    with Progress(TextColumn("{task.description}"), *bar, losses) as progress:
         task = progress.add_task(title, total=epochs, losses="")
 
         def show(row: Row) -> None:
@@ -40,4 +42,6 @@ def tensorboard(folder: str | Path) -> Iterator[Listener]:
 
 
 def _losses(row: Row) -> str:
-    return "  ".join(f"{name} {row[name]:.3f}" for name in row if name not in ("epoch", "seconds"))
+    """Short, so that they fit beside the bar in a narrow terminal."""
+    shown = {name.removesuffix("_loss"): row[name] for name in row if name not in ("epoch", "seconds")}
+    return " ".join(f"{name} {value:.3g}" for name, value in shown.items())

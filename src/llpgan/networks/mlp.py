@@ -15,8 +15,8 @@ def mlp_classifier(
     n_classes: int,
     activation: Activation = leaky_relu,
     hidden: Sequence[int] = (256, 256),
-    input_dropout: float = 0.2,
-    dropout: float = 0.5,
+    input_dropout: float = 0.1,
+    dropout: float = 0.3,
 ) -> Classifier:
     """Dense layers for a table's row, or for an image taken as one.
 
