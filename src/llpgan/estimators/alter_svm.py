@@ -1,6 +1,7 @@
 """alter-∝SVM: a support vector machine and the labels it separates, by turns."""
 
 import warnings
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from numbers import Integral, Real
@@ -16,7 +17,7 @@ from llpgan.bags import Bags
 from llpgan.estimators.bag_labels import RankedBags, signs_of_shares
 from llpgan.estimators.base import Array
 from llpgan.estimators.inv_cal import fit_tubes, log_odds_tubes
-from llpgan.estimators.linear import Linear
+from llpgan.estimators.linear import Features, Linear
 from llpgan.estimators.one_vs_rest import ProbabilityOf
 from llpgan.estimators.proportion_svm import ProportionSVM, fit_svm, hinge, with_probabilities
 
@@ -64,7 +65,7 @@ class AlterSVM(ProportionSVM):
         "n_jobs": [Integral, None],
     }
 
-    def _fit_binary(self, features: Array, bags: Bags, shares: Array) -> ProbabilityOf:
+    def _fit_binary(self, features: Features, bags: Bags, shares: Array) -> ProbabilityOf:
         problem = Problem(features, bags, shares, self.C, self.proportion_weight, self.epsilon)
         informed = problem.signs_by_inv_cal()
         starts = [(informed, first) for first in _INFORMED_FIRST]
@@ -101,7 +102,7 @@ class Turn:
 class Problem:
     """The binary problem: what is minimised, and each of the two turns."""
 
-    features: Array
+    features: Features
     bags: Bags
     shares: Array
     C: float
@@ -110,17 +111,16 @@ class Problem:
 
     def anneal(self, signs: Array, first: float) -> Turn:
         """From labels, and a first part of C, to where they lead at its full value."""
-        *_, last = self.turns(signs, first)
-        return last
+        return deque(self.turns(signs, first), maxlen=1).pop()
 
     def turns(self, signs: Array, first: float) -> Iterator[Turn]:
         """All turns of all stages; within a stage the objective never rises."""
-        model = Linear.zero(1, self.features.shape[1])
+        model = Linear.zero(1, self.features.n_columns)
         for C in annealed(self.C, first):
             before = np.inf
             while True:
                 model = fit_svm(self.features, signs, C, model)
-                scores = model.scores(self.features)[0]
+                scores = self.features.scores(model)[0]
                 labels = self.best_signs(scores, C)
                 turn = Turn(C, model, labels, self.objective(model, scores, labels, C))
                 yield turn
@@ -148,8 +148,8 @@ class Problem:
     def signs_by_inv_cal(self) -> Array:
         """The labels that InvCal's scores would have."""
         low, high = log_odds_tubes(self.shares, len(self.features), epsilon=0.0)
-        model = fit_tubes(self.bags.means(self.features), low, high, self.C * self.bags.sizes.mean())
-        return signs_of_shares(self.bags, model.scores(self.features)[0], self.shares)
+        model = fit_tubes(self.features.bag_means(self.bags), low, high, self.C * self.bags.sizes.mean())
+        return signs_of_shares(self.bags, self.features.scores(model)[0], self.shares)
 
     def random_signs(self, random: RandomState) -> Array:
         """Labels drawn at random, with each bag's share; the order of bags in the table does not matter."""

@@ -13,7 +13,7 @@ from llpgan.bags import Bags
 from llpgan.estimators.bag_labels import best_labels
 from llpgan.estimators.base import Array, LLPClassifier
 from llpgan.estimators.classical import ClassicalClassifier
-from llpgan.estimators.linear import Linear
+from llpgan.estimators.linear import Features, Linear
 from llpgan.estimators.mean_map import MeanMap
 from llpgan.estimators.mean_operator import class_probabilities, class_scores, fit_log_partition
 
@@ -80,7 +80,7 @@ class AlternatingMeanMap(ClassicalClassifier):
         return self
 
     def _refit(
-        self, features: Array, labels: NDArray[np.int64], n_classes: int, start: Linear | None = None
+        self, features: Features, labels: NDArray[np.int64], n_classes: int, start: Linear | None = None
     ) -> Linear:
         operator, shares = operator_of_labels(features, labels, n_classes)
         return fit_log_partition(features, operator, shares, self.C, self.tol, start)
@@ -89,10 +89,10 @@ class AlternatingMeanMap(ClassicalClassifier):
         return class_probabilities(self.model_, self._features(instances))
 
 
-def operator_of_labels(features: Array, labels: NDArray[np.int64], n_classes: int) -> tuple[Array, Array]:
+def operator_of_labels(features: Features, labels: NDArray[np.int64], n_classes: int) -> tuple[Array, Array]:
     """The mean of x·1[y = k], a row a class, and the share of each class."""
-    members = labels == np.arange(n_classes)[:, None]
-    return members @ features / len(features), members.mean(axis=1)
+    members = (labels == np.arange(n_classes)[:, None]).astype(np.float64)
+    return features.sums(members) / len(features), members.mean(axis=1)
 
 
 def _logarithms(probabilities: Array) -> Array:

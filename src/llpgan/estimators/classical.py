@@ -8,6 +8,7 @@ import numpy as np
 from llpgan import columns
 from llpgan.bags import Bags
 from llpgan.estimators.base import Array, LLPClassifier
+from llpgan.estimators.linear import Features
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -25,28 +26,22 @@ class ClassicalClassifier(LLPClassifier):
 
     _parameter_constraints: ClassVar = {"standardize": ["boolean"]}
 
-    def _learn_features(self, bags: Bags) -> Array:
+    def _learn_features(self, bags: Bags) -> Features:
         """The features of the training instances; learns what :meth:`_features` needs."""
-        if self.standardize:
-            self.shift_, self.scale_ = _one_scale(bags.instances)
+        shift, scale = _one_scale(bags.instances) if self.standardize else (0.0, 1.0)
+        self.shift_, self.scale_ = shift, scale
         return self._features(bags.instances)
 
-    def _features(self, instances: Array) -> Array:
-        """The features of any instances, a row each, in double precision."""
-        rows = _as_rows(instances)
-        if not self.standardize:
-            return np.asarray(rows, dtype=np.float64)
-        features = rows.astype(np.float64)
-        features -= self.shift_
-        features /= self.scale_
-        return features
+    def _features(self, instances: Array) -> Features:
+        """The features of any instances."""
+        return Features.of(_as_rows(instances), self.shift_, self.scale_)
 
 
-def _one_scale(instances: Array) -> tuple[Array, Array]:
+def _one_scale(instances: Array) -> tuple[Array, Array | float]:
     if instances.ndim == 2:
         return columns.standard(instances)
     mean, deviation = columns.moments(_as_rows(instances))
-    return mean, np.sqrt(np.mean(deviation**2)) or np.array(1.0)
+    return mean, float(np.sqrt(np.mean(deviation**2))) or 1.0
 
 
 def _as_rows(instances: Array) -> Array:

@@ -10,7 +10,7 @@ from sklearn.utils._param_validation import Interval
 from llpgan.bags import Bags
 from llpgan.estimators.bag_labels import signs_of_shares, signs_within
 from llpgan.estimators.base import Array
-from llpgan.estimators.linear import Linear, fit_linear
+from llpgan.estimators.linear import Features, Linear, fit_linear
 from llpgan.estimators.one_vs_rest import ProbabilityOf
 from llpgan.estimators.proportion_svm import ProportionSVM, fit_svm, hinge, with_probabilities
 
@@ -57,12 +57,12 @@ class ConvSVM(ProportionSVM):
         "max_cuts": [Interval(Integral, 1, None, closed="left")],
     }
 
-    def _fit_binary(self, features: Array, bags: Bags, shares: Array) -> ProbabilityOf:
-        augmented = np.column_stack([features, np.ones(len(features))])
+    def _fit_binary(self, features: Features, bags: Bags, shares: Array) -> ProbabilityOf:
+        augmented = np.column_stack([features.array(), np.ones(len(features))])
         relaxation = Relaxation(augmented, bags, shares, self.epsilon, self.C)
         scores = with_sign_of_bags(relaxation.solve(self.max_cuts).scores, bags, shares)
         signs = signs_of_shares(bags, scores, shares)
-        model = fit_svm(features, signs, self.C, Linear.zero(1, features.shape[1]))
+        model = fit_svm(features, signs, self.C, Linear.zero(1, features.n_columns))
         return with_probabilities(model, features, bags, shares)
 
 
@@ -107,15 +107,16 @@ class Relaxation:
         By turns: the w_t for given weights μ, and μ_t = ‖w_t‖ / Σ ‖w_s‖, which is their minimum.
         """
         weights = np.full(len(labels), 1 / len(labels))
-        model = Linear.zero(len(labels), self.features.shape[1])
+        features = Features.of(self.features)
+        model = Linear.zero(len(labels), features.n_columns)
         for _ in range(_MAX_MIXINGS):
             scaled = np.sqrt(weights)[:, None] * labels
-            model = fit_mixture(self.features, scaled, self.C, model)
+            model = fit_mixture(features, scaled, self.C, model)
             norms = np.sqrt(weights) * np.linalg.norm(model.weights, axis=1)
             before, weights = weights, norms / norms.sum()
             if np.abs(weights - before).max() < _MIXING:
                 break
-        each = model.scores(self.features)
+        each = features.scores(model)
         alpha = -self.C * hinge(np.sum(scaled * each, axis=0))[1]
         return Mixture(labels, np.sqrt(before) @ each, alpha)
 
@@ -144,7 +145,7 @@ class Relaxation:
         return signs_within(self.bags, alpha * along, lowest, highest)
 
 
-def fit_mixture(features: Array, scaled_labels: Array, C: float, start: Linear) -> Linear:
+def fit_mixture(features: Features, scaled_labels: Array, C: float, start: Linear) -> Linear:
     """The minimum of ½ Σ_t ‖v_t‖² + C Σ_j hinge(Σ_t s_tj v_t·φ_j), where s_t are label vectors times √μ_t."""
 
     def loss(scores: Array) -> tuple[float, Array]:

@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval
 from llpgan.bags import Bags
 from llpgan.estimators.base import Array
 from llpgan.estimators.kernels import Kernel
-from llpgan.estimators.linear import Linear, fit_linear
+from llpgan.estimators.linear import Features, Linear, fit_linear
 from llpgan.estimators.one_vs_rest import BinaryClassifier, ProbabilityOf, Sigmoid
 from llpgan.estimators.rounded import positive_part
 
@@ -52,14 +52,15 @@ class InvCal(BinaryClassifier):
         "epsilon": [Interval(Real, 0, None, closed="left")],
     }
 
-    def _fit_binary(self, features: Array, bags: Bags, shares: Array) -> ProbabilityOf:
+    def _fit_binary(self, features: Features, bags: Bags, shares: Array) -> ProbabilityOf:
         low, high = log_odds_tubes(shares, len(features), self.epsilon)
         if self.kernel == "linear":
-            return Sigmoid(fit_tubes(bags.means(features), low, high, self.C))
-        kernel = self._kernel(features)
-        weights, intercept = fit_kernel_tubes(bag_mean_kernel(kernel, features, bags), low, high, self.C)
+            return Sigmoid(fit_tubes(features.bag_means(bags), low, high, self.C))
+        instances = features.array()
+        kernel = self._kernel(instances)
+        weights, intercept = fit_kernel_tubes(bag_mean_kernel(kernel, instances, bags), low, high, self.C)
         row_weights = (weights / bags.sizes)[bags.bag_index]
-        return KernelSigmoid(kernel, features, row_weights, intercept)
+        return KernelSigmoid(kernel, instances, row_weights, intercept)
 
 
 def log_odds_tubes(shares: Array, n_instances: int, epsilon: float) -> tuple[Array, Array]:
@@ -78,7 +79,8 @@ def fit_tubes(bag_means: Array, low: Array, high: Array, C: float) -> Linear:
 
     Its loss has corners: they are rounded, ever less, each time from the minimum before.
     """
-    model = Linear.zero(1, bag_means.shape[1])
+    features = Features.of(bag_means)
+    model = Linear.zero(1, features.n_columns)
     for width in _WIDTHS:
 
         def loss(scores: Array, width: float = width) -> tuple[float, Array]:
@@ -86,7 +88,7 @@ def fit_tubes(bag_means: Array, low: Array, high: Array, C: float) -> Linear:
             below, slope_below = positive_part(low - scores, width)
             return float(np.sum(above + below)) / len(low), (slope_above - slope_below) / len(low)
 
-        model = fit_linear(loss, bag_means, 1 / (C * len(low)), model, tol=_TOL)
+        model = fit_linear(loss, features, 1 / (C * len(low)), model, tol=_TOL)
     return model
 
 
@@ -128,14 +130,15 @@ class KernelSigmoid:
     weights: Array
     intercept: float
 
-    def __call__(self, features: Array) -> Array:
+    def __call__(self, features: Features) -> Array:
         """The probability of each row, a block at a time."""
-        starts = range(0, len(features), _ROWS_AT_ONCE)
-        return np.concatenate([self._of_block(features[start : start + _ROWS_AT_ONCE]) for start in starts])
+        rows = features.array()
+        starts = range(0, len(rows), _ROWS_AT_ONCE)
+        return np.concatenate([self._of_block(rows[start : start + _ROWS_AT_ONCE]) for start in starts])
 
-    def _of_block(self, features: Array) -> Array:
-        scores = np.full(len(features), self.intercept)
+    def _of_block(self, rows: Array) -> Array:
+        scores = np.full(len(rows), self.intercept)
         for start in range(0, len(self.instances), _ROWS_AT_ONCE):
             block = slice(start, start + _ROWS_AT_ONCE)
-            scores += self.kernel(features, self.instances[block]) @ self.weights[block]
+            scores += self.kernel(rows, self.instances[block]) @ self.weights[block]
         return np.asarray(expit(scores))

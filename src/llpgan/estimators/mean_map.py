@@ -57,7 +57,7 @@ class MeanMap(ClassicalClassifier):
         self._start(bags)
         self.condition_ = mixing_condition(bags)
         features = self._learn_features(bags)
-        operator = self._operator(bags, bags.means(features))
+        operator = self._operator(bags, features.bag_means(bags))
         self.model_ = fit_log_partition(features, operator, bags.prior, self.C, self.tol)
         return self
 

@@ -5,7 +5,7 @@ from scipy.special import softmax
 
 from llpgan.bags import Bags
 from llpgan.estimators.base import Array
-from llpgan.estimators.linear import Linear, fit_linear
+from llpgan.estimators.linear import Features, Linear, fit_linear
 
 _HOPELESS = 1e8
 
@@ -39,7 +39,7 @@ def class_means(bag_means: Array, proportions: Array, sizes: Array) -> Array:
 
 
 def fit_log_partition(
-    features: Array, operator: Array, prior: Array, C: float, tol: float, start: Linear | None = None
+    features: Features, operator: Array, prior: Array, C: float, tol: float, start: Linear | None = None
 ) -> Linear:
     """Logistic regression from the mean operator instead of labels.
 
@@ -47,7 +47,7 @@ def fit_log_partition(
     that is scikit-learn's ``LogisticRegression(C=C)``: two classes have one vector θ, K > 2 have K.
 
     Args:
-        features: a row an instance.
+        features: of all instances.
         operator: μ, (K, d): the mean over all instances of x·1[y = k].
         prior: π, the share of each class.
         C: inverse strength of the penalty.
@@ -65,19 +65,20 @@ def fit_log_partition(
         return value, outputs_to_classes @ (odds / sums) / len(features)
 
     # Operators from bags need not add up to the mean instance, as those from labels do; K > 2 outputs would drift.
-    consistent = operator - (operator.sum(axis=0) - features.mean(axis=0)) / len(prior)
+    mean = features.sums(np.full((1, len(features)), 1 / len(features)))
+    consistent = operator - (operator.sum(axis=0) - mean) / len(prior)
     pull = Linear(outputs_to_classes @ consistent, outputs_to_classes @ prior)
-    first = start or Linear.zero(len(outputs_to_classes), features.shape[1])
+    first = start or Linear.zero(len(outputs_to_classes), features.n_columns)
     return fit_linear(log_partition, features, 1 / (C * len(features)), first, pull=pull, tol=tol)
 
 
-def class_scores(model: Linear, features: Array) -> Array:
+def class_scores(model: Linear, features: Features) -> Array:
     """(N, K): log-probabilities, up to a constant a row."""
     n_classes = max(2, len(model.intercept))
-    return (_outputs_to_classes(n_classes).T @ model.scores(features)).T
+    return (_outputs_to_classes(n_classes).T @ features.scores(model)).T
 
 
-def class_probabilities(model: Linear, features: Array) -> Array:
+def class_probabilities(model: Linear, features: Features) -> Array:
     """(N, K): the softmax of the scores."""
     return np.asarray(softmax(class_scores(model, features), axis=1))
 

@@ -15,10 +15,10 @@ from llpgan.bags import Bags
 from llpgan.estimators.base import Array
 from llpgan.estimators.classical import ClassicalClassifier
 from llpgan.estimators.kernels import Kernel, as_kernel
-from llpgan.estimators.linear import Linear
+from llpgan.estimators.linear import Features, Linear
 
-# From rows of features to the probability of one class against all others.
-ProbabilityOf = Callable[[Array], Array]
+# From features to the probability of one class against all others.
+ProbabilityOf = Callable[[Features], Array]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -59,7 +59,7 @@ class BinaryClassifier(ClassicalClassifier):
         return self
 
     @abstractmethod
-    def _fit_binary(self, features: Array, bags: Bags, shares: Array) -> ProbabilityOf:
+    def _fit_binary(self, features: Features, bags: Bags, shares: Array) -> ProbabilityOf:
         """Learn the class of which each bag has this share."""
 
     def _probabilities(self, instances: Array) -> Array:
@@ -89,6 +89,6 @@ class Sigmoid:
     model: Linear
     steepness: float = 1.0
 
-    def __call__(self, features: Array) -> Array:
+    def __call__(self, features: Features) -> Array:
         """The probability of each row."""
-        return np.asarray(expit(self.steepness * self.model.scores(features)[0]))
+        return np.asarray(expit(self.steepness * features.scores(self.model)[0]))

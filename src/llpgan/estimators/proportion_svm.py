@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import Interval
 from llpgan.bags import Bags
 from llpgan.estimators.base import Array
 from llpgan.estimators.kernels import KernelMap
-from llpgan.estimators.linear import Linear, fit_linear
+from llpgan.estimators.linear import Features, Linear, fit_linear
 from llpgan.estimators.one_vs_rest import BinaryClassifier, Sigmoid
 from llpgan.estimators.rounded import positive_part
 
@@ -49,18 +49,19 @@ class ProportionSVM(BinaryClassifier):
         "random_state": ["random_state"],
     }
 
-    def _learn_features(self, bags: Bags) -> Array:
+    def _learn_features(self, bags: Bags) -> Features:
         self._random = check_random_state(self.random_state)
         self.kernel_map_ = None
         features = super()._learn_features(bags)
         if self.kernel == "linear":
             return features
-        self.kernel_map_ = KernelMap.of(self._kernel(features), features, self.n_components, self._random)
-        return self.kernel_map_(features)
+        rows = features.array()
+        self.kernel_map_ = KernelMap.of(self._kernel(rows), rows, self.n_components, self._random)
+        return Features.of(self.kernel_map_(rows))
 
-    def _features(self, instances: Array) -> Array:
+    def _features(self, instances: Array) -> Features:
         features = super()._features(instances)
-        return features if self.kernel_map_ is None else self.kernel_map_(features)
+        return features if self.kernel_map_ is None else Features.of(self.kernel_map_(features.array()))
 
 
 def hinge(margins: Array) -> tuple[Array, Array]:
@@ -69,7 +70,7 @@ def hinge(margins: Array) -> tuple[Array, Array]:
     return loss, -slope
 
 
-def fit_svm(features: Array, signs: Array, C: float, start: Linear) -> Linear:
+def fit_svm(features: Features, signs: Array, C: float, start: Linear) -> Linear:
     """The minimum of ½‖w‖² + C Σ_j hinge(y_j (w·x_j + b)), from a start that it is never above."""
 
     def loss(scores: Array) -> tuple[float, Array]:
@@ -79,9 +80,9 @@ def fit_svm(features: Array, signs: Array, C: float, start: Linear) -> Linear:
     return fit_linear(loss, features, 1 / (C * len(signs)), start, tol=_TOL)
 
 
-def with_probabilities(model: Linear, features: Array, bags: Bags, shares: Array) -> Sigmoid:
+def with_probabilities(model: Linear, features: Features, bags: Bags, shares: Array) -> Sigmoid:
     """The classifier with the steepness whose bag means have the least cross-entropy to the bags' shares."""
-    scores = model.scores(features).T
+    scores = features.scores(model).T
 
     def cross_entropy(log_steepness: float) -> float:
         means = np.clip(bags.means(expit(np.exp(log_steepness) * scores))[:, 0], 1e-12, 1 - 1e-12)
