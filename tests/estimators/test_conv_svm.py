@@ -67,3 +67,10 @@ def test_a_kernel_and_nystroem_features(bags):
     for n_components in (None, 20):
         model = ConvSVM(kernel="rbf", C=0.1, n_components=n_components, random_state=0).fit_bags(bags)
         assert model.score(bags.instances, bags.proportions[bags.bag_index], groups=bags.bag_index) > 0.8
+
+
+def test_shares_within_a_tolerance_allow_more_counts():
+    bags = Bags.from_arrays(np.zeros((20, 1)), np.arange(20) // 10, np.array([[0.3, 0.7], [0.95, 0.05]]))
+    fewest, most = Relaxation(bags.instances, bags, bags.proportions[:, 1], epsilon=0.1, C=1.0).allowed_counts
+    np.testing.assert_array_equal(fewest, [6, 0])
+    np.testing.assert_array_equal(most, [8, 1])

@@ -11,6 +11,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.random import RandomState
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
 from llpgan.bags import Bags
@@ -69,7 +70,8 @@ class AlterSVM(ProportionSVM):
         problem = Problem(features, bags, shares, self.C, self.proportion_weight, self.epsilon)
         informed = problem.signs_by_inv_cal()
         starts = [(informed, first) for first in _INFORMED_FIRST]
-        starts += [(problem.random_signs(self._random), _FIRST) for _ in range(self.n_restarts)]
+        random = check_random_state(self.random_state)
+        starts += [(problem.random_signs(random), _FIRST) for _ in range(self.n_restarts)]
         in_threads = Parallel(n_jobs=self.n_jobs, prefer="threads")
         runs = in_threads(delayed(problem.anneal)(*start) for start in starts)
         best = min(runs, key=lambda run: (run.one_class, run.objective))

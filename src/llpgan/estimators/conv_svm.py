@@ -1,6 +1,7 @@
 """conv-∝SVM: the convex relaxation of the proportion SVM."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from numbers import Integral
 from typing import ClassVar
 
@@ -19,6 +20,7 @@ _MIXING = 1e-3  # and so does a change of the mixture's weights
 _MAX_MIXINGS = 30
 _DIRECTIONS = 32  # in which a new cut is looked for
 _TOL = 1e-5
+_ROUNDING = 1e-9
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -138,11 +140,14 @@ class Relaxation:
 
     def furthest(self, alpha: Array, along: Array) -> Array:
         """The labels that the bags allow with the largest Σ_j α_j y_j · (place of j along a direction)."""
-        sizes = self.bags.sizes
-        nearest = np.rint(self.shares * sizes)
-        lowest = np.minimum(nearest, np.ceil((self.shares - self.epsilon) * sizes))
-        highest = np.maximum(nearest, np.floor((self.shares + self.epsilon) * sizes))
-        return signs_within(self.bags, alpha * along, lowest, highest)
+        return signs_within(self.bags, alpha * along, *self.allowed_counts)
+
+    @cached_property
+    def allowed_counts(self) -> tuple[Array, Array]:
+        """The fewest and the most positives of each bag: shares within ε, and the nearest whole number always."""
+        positives, slack = self.shares * self.bags.sizes, self.epsilon * self.bags.sizes + _ROUNDING
+        nearest = np.rint(positives)
+        return np.minimum(nearest, np.ceil(positives - slack)), np.maximum(nearest, np.floor(positives + slack))
 
 
 def fit_mixture(features: Features, scaled_labels: Array, C: float, start: Linear) -> Linear:

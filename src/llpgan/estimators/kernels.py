@@ -14,7 +14,6 @@ from llpgan.estimators.base import Array
 
 # From rows (a, d) and (b, d) to inner products (a, b).
 Kernel = Callable[[Array, Array], Array]
-_MATRICES = 4  # the kernel, its eigenvectors, the solver's workspace and the features, each rows by rows
 _MEMORY_LIMIT = 2**32
 _NULL = 1e-10
 _log = logging.getLogger(__name__)
@@ -60,7 +59,7 @@ class KernelMap:
         landmarks = features
         if n_landmarks is not None and n_landmarks < len(features):
             landmarks = features[random_state.permutation(len(features))[:n_landmarks]]
-        _state_memory(len(landmarks))
+        _state_memory(len(features), len(landmarks))
         values, vectors = eigh(kernel(landmarks, landmarks))
         kept = values > _NULL * values[-1]
         return cls(kernel, landmarks, vectors[:, kept] / np.sqrt(values[kept]))
@@ -70,15 +69,21 @@ class KernelMap:
         return self.kernel(features, self.landmarks) @ self.whitening
 
 
-def _state_memory(n_rows: int) -> None:
-    needed = _MATRICES * 8 * n_rows**2
-    said = f"the kernel of {n_rows} rows takes about {needed / 2**20:,.0f} MB"
+def _state_memory(n_rows: int, n_landmarks: int) -> None:
+    """Of the features, and of the landmarks' kernel, its eigenvectors and the solver's workspace."""
+    needed = 8 * (n_rows * n_landmarks + 3 * n_landmarks**2)
+    said = f"the kernel of {n_rows} rows with {n_landmarks} landmarks takes about {needed / 2**20:,.0f} MB"
     _log.info(said)
     if needed > _MEMORY_LIMIT:
         raise MemoryError(
-            f"{said}, beyond {_MEMORY_LIMIT / 2**20:,.0f} MB: give n_components=1000, say, for Nyström features "
-            f'of so many rows, or kernel="linear"'
+            f"{said}, beyond {_MEMORY_LIMIT / 2**20:,.0f} MB: give n_components={_landmarks_within(n_rows)} or "
+            f'less, for Nyström features of so many rows, or kernel="linear"'
         )
+
+
+def _landmarks_within(n_rows: int) -> int:
+    """A round number of landmarks that stays within the limit."""
+    return max(10, min(1000, _MEMORY_LIMIT // (16 * n_rows) // 10 * 10))
 
 
 def as_kernel(kernel: Any, gamma: float | str, degree: float, coef0: float, features: Array) -> Kernel:

@@ -80,7 +80,7 @@ def laplacian(similarity: Any) -> Any:
 
 
 def bag_class_means(bag_means: Array, proportions: Array, sizes: Array, roughness: Any) -> Array:
-    """(n, K, d): (ΠᵀDΠ + γL + εI)⁻¹ΠᵀD·B̄, the mean of each class in each bag (Patrini et al., 2014, Lemma 1)."""
+    """(n, K, d): (ΠᵀDΠ + γL + εI)⁻¹ΠᵀD·B̄, the mean of each class in each bag (Patrini et al., 2014)."""
     weights = sizes / sizes.mean()
     if sparse.issparse(roughness):
         return _sparse_means(bag_means, proportions, weights, roughness)

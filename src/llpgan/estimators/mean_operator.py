@@ -28,7 +28,7 @@ def mixing_condition(bags: Bags) -> float:
 def class_means(bag_means: Array, proportions: Array, sizes: Array) -> Array:
     """(K, d): the least squares solution of bag mean = Σ_k p_k · class mean, bags weighted by size.
 
-    That is (ΠᵀDΠ)⁻¹ΠᵀD·B̄ (Quadrianto et al., 2009, eq. 8).
+    That is (ΠᵀDΠ)⁻¹ΠᵀD·B̄ (Quadrianto et al., 2009).
 
     >>> class_means(np.array([[1.0], [3.0]]), np.array([[0.5, 0.5], [0.0, 1.0]]), np.array([2, 1])).round(6)
     array([[-1.],

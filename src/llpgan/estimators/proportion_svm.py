@@ -33,7 +33,7 @@ class ProportionSVM(BinaryClassifier):
     Args:
         epsilon: ε, the difference of a bag's share that costs nothing.
         n_components: for Nyström features of so many rows, drawn at random; None for the exact kernel, which takes
-            memory with the square of the rows, and is refused where that is beyond 4 GB.
+            memory with the square of the rows. What it will take is logged, and refused beyond 4 GB.
         random_state: an integer makes the fit repeatable.
         others: see :class:`~llpgan.estimators.one_vs_rest.BinaryClassifier`.
     """
@@ -50,13 +50,13 @@ class ProportionSVM(BinaryClassifier):
     }
 
     def _learn_features(self, bags: Bags) -> Features:
-        self._random = check_random_state(self.random_state)
         self.kernel_map_ = None
         features = super()._learn_features(bags)
         if self.kernel == "linear":
             return features
         rows = features.array()
-        self.kernel_map_ = KernelMap.of(self._kernel(rows), rows, self.n_components, self._random)
+        random = check_random_state(self.random_state)
+        self.kernel_map_ = KernelMap.of(self._kernel(rows), rows, self.n_components, random)
         return Features.of(self.kernel_map_(rows))
 
     def _features(self, instances: Array) -> Features:

@@ -6,7 +6,7 @@ from llpgan.estimators.base import Array
 
 
 def positive_part(values: Array, width: float) -> tuple[Array, Array]:
-    """max(0, z) and its slope, a parabola where |z| < width (Chapelle, 2007, sec. 2.2).
+    """max(0, z) and its slope, a parabola where |z| < width (Chapelle, 2007).
 
     It is nowhere below max(0, z), and above it by width / 4 at most.
 
