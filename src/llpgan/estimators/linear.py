@@ -100,11 +100,10 @@ def fit_linear(
         intercept: False keeps the start's intercept.
         tol: the largest slope that counts as zero.
     """
-    shape = start.weights.shape
+    shape, n_weights = start.weights.shape, start.weights.size
 
     def unpack(flat: Array) -> Linear:
-        weights, bias = np.split(flat, [start.weights.size])
-        return Linear(weights.reshape(shape), bias)
+        return Linear(flat[:n_weights].reshape(shape), flat[n_weights:])
 
     def objective(flat: Array) -> tuple[float, Array]:
         at = unpack(flat)
