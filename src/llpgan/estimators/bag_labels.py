@@ -21,8 +21,8 @@ class RankedBags:
     def __init__(self, bags: Bags, scores: Array) -> None:
         self.starts, self.sizes = bags.starts, bags.sizes
         place = np.empty(len(scores), dtype=np.int64)
-        place[np.argsort(-scores)] = np.arange(len(scores))
-        # Bag first, then place, in one number: two plain sorts take a third of the time of one by two keys.
+        place[np.argsort(-scores, kind="stable")] = np.arange(len(scores))
+        # Bag first, then place, in one number: two plain sorts take half the time of one by two keys.
         self.order = np.argsort(bags.bag_index * len(scores) + place)
         self.rank = np.arange(len(scores)) - np.repeat(bags.starts, bags.sizes)
 

@@ -21,6 +21,7 @@ _MAX_MIXINGS = 30
 _DIRECTIONS = 32  # in which a new cut is looked for
 _TOL = 1e-5
 _ROUNDING = 1e-9
+_SAY = 1e-6
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -140,7 +141,8 @@ class Relaxation:
 
     def furthest(self, alpha: Array, along: Array) -> Array:
         """The labels that the bags allow with the largest Σ_j α_j y_j · (place of j along a direction)."""
-        return signs_within(self.bags, alpha * along, *self.allowed_counts)
+        with_a_say = alpha + _SAY * self.C  # or instances with α = 0 would be labelled by the order of rows
+        return signs_within(self.bags, with_a_say * along, *self.allowed_counts)
 
     @cached_property
     def allowed_counts(self) -> tuple[Array, Array]:
