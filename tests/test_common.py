@@ -124,7 +124,7 @@ def test_grid_search_over_whole_bags(estimator, blobs):
     assert search.best_score_ > 0.9
 
 
-GRIDS = {"learning_rate": [1e-3, 3e-3]}
+GRIDS = {"learning_rate": [1e-3, 3e-3], "C": [0.1, 1.0]}
 
 
 @each_estimator

@@ -15,13 +15,29 @@ from llpgan.estimators import METHODS
 
 if TYPE_CHECKING:
     from llpgan.bags import Bags as Bags
+    from llpgan.estimators.alter_svm import AlterSVM as AlterSVM
+    from llpgan.estimators.alternating_mean_map import AlternatingMeanMap as AlternatingMeanMap
+    from llpgan.estimators.conv_svm import ConvSVM as ConvSVM
     from llpgan.estimators.dllp import DLLP as DLLP
+    from llpgan.estimators.inv_cal import InvCal as InvCal
+    from llpgan.estimators.laplacian_mean_map import LaplacianMeanMap as LaplacianMeanMap
     from llpgan.estimators.llp_gan import LLPGAN as LLPGAN
+    from llpgan.estimators.mean_map import MeanMap as MeanMap
 
 __version__ = "0.1.0"
 
 _HOMES = {"Bags": "llpgan.bags", **METHODS}
-__all__ = ["DLLP", "LLPGAN", "Bags"]
+__all__ = [
+    "DLLP",
+    "LLPGAN",
+    "AlterSVM",
+    "AlternatingMeanMap",
+    "Bags",
+    "ConvSVM",
+    "InvCal",
+    "LaplacianMeanMap",
+    "MeanMap",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -1,6 +1,6 @@
 """Instances in bags and the class proportions of each bag: the one thing that every method learns from."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import InitVar, dataclass
 from functools import cached_property
 from typing import Any, Self
@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from llpgan import _checks, _keys
 
 Array = NDArray[Any]
+_ROWS_AT_ONCE = 2**14  # of sums over bags, so that no second table of instances is made
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,8 +195,21 @@ class Bags:
                [0. , 0. ]])
         """
         row_weights = np.ones(len(values)) if weights is None else np.asarray(weights, dtype=np.float64)
-        weighted = (values * row_weights[:, None])[self.row_order]
-        return np.add.reduceat(weighted, self.starts) / np.bincount(self.bag_index, row_weights)[:, None]
+        sums = np.zeros((self.n_bags, values.shape[1]))
+        for rows, bags, starts in self.blocks(_ROWS_AT_ONCE):
+            sums[bags] += np.add.reduceat(values[rows] * row_weights[rows, None], starts)
+        return sums / np.bincount(self.bag_index, row_weights)[:, None]
+
+    def blocks(self, n_rows: int) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
+        """All rows, bag after bag and so many at a time: the rows, their bags, and where each bag starts.
+
+        >>> [list(map(list, block)) for block in Bags.from_labels(np.eye(3), [0, 1, 0], ["a", "b", "a"]).blocks(2)]
+        [[[0, 2], [0], [0]], [[1], [1], [0]]]
+        """
+        for first in range(0, len(self.row_order), n_rows):
+            rows = self.row_order[first : first + n_rows]
+            bags, starts = np.unique(self.bag_index[rows], return_index=True)
+            yield rows, bags, starts
 
     def __repr__(self) -> str:
         shape = self.instances.shape[1:]

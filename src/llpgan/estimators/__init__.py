@@ -5,4 +5,10 @@
 METHODS = {
     "DLLP": "llpgan.estimators.dllp",
     "LLPGAN": "llpgan.estimators.llp_gan",
+    "MeanMap": "llpgan.estimators.mean_map",
+    "LaplacianMeanMap": "llpgan.estimators.laplacian_mean_map",
+    "AlternatingMeanMap": "llpgan.estimators.alternating_mean_map",
+    "InvCal": "llpgan.estimators.inv_cal",
+    "AlterSVM": "llpgan.estimators.alter_svm",
+    "ConvSVM": "llpgan.estimators.conv_svm",
 }

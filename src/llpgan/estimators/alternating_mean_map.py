@@ -1,0 +1,100 @@
+"""Alternating mean map: labels that agree with the bags, and the logistic regression of those labels."""
+
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.utils._param_validation import Interval
+
+from llpgan.bags import Bags
+from llpgan.estimators.bag_labels import best_labels
+from llpgan.estimators.base import Array, LLPClassifier
+from llpgan.estimators.classical import ClassicalClassifier
+from llpgan.estimators.linear import Features, Linear
+from llpgan.estimators.mean_map import MeanMap
+from llpgan.estimators.mean_operator import class_probabilities, class_scores, fit_log_partition
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class AlternatingMeanMap(ClassicalClassifier):
+    """The alternating mean map (Patrini et al., 2014): two classes or more.
+
+    Minimises the penalised logistic loss over the classifier *and* over all labels that agree with the bags,
+
+        min_θ min_y Σ_j [log Σ_k exp(θ_k·x_j) − θ_{y_j}·x_j] + ‖θ‖² / 2C,  each bag with m·p of each class,
+
+    by turns, each exactly: the labels by an assignment in each bag (two classes: the highest m·p scores), the
+    classifier by a logistic regression. Where m·p is no whole number, the largest remainders are rounded up; a bag
+    with a class at zero gets none of it. The objective never rises, so that the turns end.
+
+    Args:
+        start: the classifier that gives the first labels: ``MeanMap()`` if None, or ``LaplacianMeanMap()``, or any
+            other.
+        C: inverse strength of the penalty, as in ``LogisticRegression``.
+        tol: the largest slope of the mean loss that counts as zero.
+        max_turns: after so many turns it ends though labels still change.
+        others: see :class:`~llpgan.estimators.classical.ClassicalClassifier`.
+
+    Attributes:
+        start_: the first classifier, fitted.
+        n_turns_: how many turns it took.
+        model_: weights and intercepts on the features.
+
+    >>> import numpy as np
+    >>> X = np.arange(40.0)[:, None]
+    >>> y, bag = (X[:, 0] >= 20).astype(int), np.arange(40) // 8
+    >>> model = AlternatingMeanMap().fit(X, y, groups=bag)
+    >>> model.predict([[3.0], [35.0]])
+    array([0, 1])
+    """
+
+    start: LLPClassifier | None = None
+    C: float = 1.0
+    tol: float = 1e-6
+    max_turns: int = 100
+
+    _parameter_constraints: ClassVar = {
+        **ClassicalClassifier._parameter_constraints,
+        "start": [LLPClassifier, None],
+        "C": [Interval(Real, 0, None, closed="neither")],
+        "tol": [Interval(Real, 0, None, closed="neither")],
+        "max_turns": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    def fit_bags(self, bags: Bags) -> Self:
+        """Learn from bags."""
+        self._start(bags)
+        self.start_ = clone(self.start or MeanMap()).fit_bags(bags)
+        features = self._learn_features(bags)
+        labels = best_labels(bags, _logarithms(self.start_.predict_proba(bags.instances)))
+        self.model_, self.n_turns_ = self._refit(features, labels, bags.n_classes), 1
+        while self.n_turns_ < self.max_turns:
+            before, labels = labels, best_labels(bags, class_scores(self.model_, features))
+            if np.array_equal(before, labels):
+                break
+            self.model_ = self._refit(features, labels, bags.n_classes, self.model_)
+            self.n_turns_ += 1
+        return self
+
+    def _refit(
+        self, features: Features, labels: NDArray[np.int64], n_classes: int, start: Linear | None = None
+    ) -> Linear:
+        operator, shares = operator_of_labels(features, labels, n_classes)
+        return fit_log_partition(features, operator, shares, self.C, self.tol, start)
+
+    def _probabilities(self, instances: Array) -> Array:
+        return class_probabilities(self.model_, self._features(instances))
+
+
+def operator_of_labels(features: Features, labels: NDArray[np.int64], n_classes: int) -> tuple[Array, Array]:
+    """The mean of x·1[y = k], a row a class, and the share of each class."""
+    members = (labels == np.arange(n_classes)[:, None]).astype(np.float64)
+    return features.sums(members) / len(features), members.mean(axis=1)
+
+
+def _logarithms(probabilities: Array) -> Array:
+    """Finite also where a probability is rounded to zero."""
+    return np.log(np.maximum(probabilities, np.finfo(np.float64).tiny))

@@ -1,0 +1,48 @@
+"""What the methods without a network share: instances as rows of features in one scale."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from llpgan import columns
+from llpgan.bags import Bags
+from llpgan.estimators.base import Array, LLPClassifier
+from llpgan.estimators.linear import Features
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class ClassicalClassifier(LLPClassifier):
+    """A method that learns from rows of features; images are taken as the row of their pixels.
+
+    Args:
+        standardize: bring instances to one scale first, as the deep methods do, so that units do not matter. The
+            columns of a table get mean 0 and standard deviation 1 each; the pixels of images, which have one unit,
+            mean 0 each and standard deviation 1 together. False takes the instances as they are, as scikit-learn's
+            linear models and kernels do.
+    """
+
+    standardize: bool = True
+
+    _parameter_constraints: ClassVar = {"standardize": ["boolean"]}
+
+    def _learn_features(self, bags: Bags) -> Features:
+        """The features of the training instances; learns what :meth:`_features` needs."""
+        shift, scale = _one_scale(bags.instances) if self.standardize else (0.0, 1.0)
+        self.shift_, self.scale_ = shift, scale
+        return self._features(bags.instances)
+
+    def _features(self, instances: Array) -> Features:
+        """The features of any instances."""
+        return Features.of(_as_rows(instances), self.shift_, self.scale_)
+
+
+def _one_scale(instances: Array) -> tuple[Array, Array | float]:
+    if instances.ndim == 2:
+        return columns.standard(instances)
+    mean, deviation = columns.moments(_as_rows(instances))
+    return mean, float(np.sqrt(np.mean(deviation**2))) or 1.0
+
+
+def _as_rows(instances: Array) -> Array:
+    return instances.reshape(len(instances), -1)

@@ -1,0 +1,144 @@
+"""InvCal: support vector regression of each bag's log-odds on its mean."""
+
+from dataclasses import dataclass
+from numbers import Real
+from typing import ClassVar
+
+import numpy as np
+from scipy.special import expit, logit
+from sklearn.svm import SVR
+from sklearn.utils._param_validation import Interval
+
+from llpgan.bags import Bags
+from llpgan.estimators.base import Array
+from llpgan.estimators.kernels import Kernel
+from llpgan.estimators.linear import Features, Linear, fit_linear
+from llpgan.estimators.one_vs_rest import BinaryClassifier, ProbabilityOf, Sigmoid
+from llpgan.estimators.rounded import positive_part
+
+_ROWS_AT_ONCE = 2048  # of a block of the kernel: 32 MB
+_WIDTHS = (1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5)  # of the loss's rounded corners; the last is the error in log-odds
+_TOL = 1e-9
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class InvCal(BinaryClassifier):
+    """Inverse calibration (Rüping, 2010): linear, or with any kernel.
+
+    A classifier whose probabilities are σ(f(x)) should, at the mean of a bag, have the log-odds of its share p:
+
+        min ½‖w‖² + C Σ_i max(0, |w·φ̄_i + b − logit p_i| − ε_i),    ε_i = ε / (p_i (1 − p_i)),
+
+    where φ̄_i is the mean of bag i in the kernel's space. ε is a tolerance of shares: ε_i is what it amounts to in
+    log-odds. Shares are kept 1/N from zero and one.
+
+    Args:
+        epsilon: ε, shares may be missed by about this much. A bag with a share near zero or one then has a tube so
+            wide that it tells little: leave it zero where bags are small.
+        others: see :class:`~llpgan.estimators.one_vs_rest.BinaryClassifier`.
+
+    >>> import numpy as np
+    >>> X = np.arange(40.0)[:, None]
+    >>> y, bag = (X[:, 0] >= 20).astype(int), np.arange(40) // 8
+    >>> model = InvCal().fit(X, y, groups=bag)
+    >>> model.predict([[3.0], [35.0]])
+    array([0, 1])
+    """
+
+    epsilon: float = 0.0
+
+    _parameter_constraints: ClassVar = {
+        **BinaryClassifier._parameter_constraints,
+        "epsilon": [Interval(Real, 0, None, closed="left")],
+    }
+
+    def _fit_binary(self, features: Features, bags: Bags, shares: Array) -> ProbabilityOf:
+        low, high = log_odds_tubes(shares, len(features), self.epsilon)
+        if self.kernel == "linear":
+            return Sigmoid(fit_tubes(features.bag_means(bags), low, high, self.C))
+        instances = features.array()
+        kernel = self._kernel(instances)
+        weights, intercept = fit_kernel_tubes(bag_mean_kernel(kernel, instances, bags), low, high, self.C)
+        row_weights = (weights / bags.sizes)[bags.bag_index]
+        return KernelSigmoid(kernel, instances, row_weights, intercept)
+
+
+def log_odds_tubes(shares: Array, n_instances: int, epsilon: float) -> tuple[Array, Array]:
+    """The lowest and highest log-odds that each bag's share allows.
+
+    >>> log_odds_tubes(np.array([0.5]), n_instances=10, epsilon=0.25)
+    (array([-1.]), array([1.]))
+    """
+    clipped = np.clip(shares, 1 / n_instances, 1 - 1 / n_instances)
+    half_width = epsilon / (clipped * (1 - clipped))
+    return logit(clipped) - half_width, logit(clipped) + half_width
+
+
+def fit_tubes(bag_means: Array, low: Array, high: Array, C: float) -> Linear:
+    """The linear regression whose scores of bag means stay within tubes, or miss them by little.
+
+    Its loss has corners: they are rounded, ever less, each time from the minimum before.
+    """
+    features = Features.of(bag_means)
+    model = Linear.zero(1, features.n_columns)
+    for width in _WIDTHS:
+
+        def loss(scores: Array, width: float = width) -> tuple[float, Array]:
+            above, slope_above = positive_part(scores - high, width)
+            below, slope_below = positive_part(low - scores, width)
+            return float(np.sum(above + below)) / len(low), (slope_above - slope_below) / len(low)
+
+        model = fit_linear(loss, features, 1 / (C * len(low)), model, tol=_TOL)
+    return model
+
+
+def fit_kernel_tubes(kernel: Array, low: Array, high: Array, C: float) -> tuple[Array, float]:
+    """The same in the space of a kernel (n, n) of bags: a weight a bag, and the intercept.
+
+    A tube's loss is the mean of the absolute losses to its two ends, less a constant, so that scikit-learn's SVR,
+    which has one tube for all, solves it with none, given each bag twice with half the weight.
+    """
+    if np.array_equal(low, high):
+        return _fit_absolute(kernel, low, C)
+    weights, intercept = _fit_absolute(np.tile(kernel, (2, 2)), np.append(low, high), C / 2)
+    return weights.reshape(2, -1).sum(axis=0), intercept
+
+
+def _fit_absolute(kernel: Array, targets: Array, C: float) -> tuple[Array, float]:
+    regression = SVR(kernel="precomputed", C=C, epsilon=0.0, tol=1e-6).fit(kernel, targets)
+    weights = np.zeros(len(targets))
+    weights[regression.support_] = regression.dual_coef_[0]
+    return weights, float(regression.intercept_[0])
+
+
+def bag_mean_kernel(kernel: Kernel, features: Array, bags: Bags) -> Array:
+    """(n, n): the mean of the kernel over all pairs of instances of two bags, summed up block by block."""
+    sums = np.zeros((bags.n_bags, bags.n_bags))
+    for rows, row_bags, row_starts in bags.blocks(_ROWS_AT_ONCE):
+        for others, other_bags, other_starts in bags.blocks(_ROWS_AT_ONCE):
+            block = np.add.reduceat(kernel(features[rows], features[others]), row_starts, axis=0)
+            sums[np.ix_(row_bags, other_bags)] += np.add.reduceat(block, other_starts, axis=1)
+    return sums / np.outer(bags.sizes, bags.sizes)
+
+
+@dataclass(frozen=True)
+class KernelSigmoid:
+    """σ of a score that is a weighted sum of kernels with the training instances."""
+
+    kernel: Kernel
+    instances: Array
+    weights: Array
+    intercept: float
+
+    def __call__(self, features: Features) -> Array:
+        """The probability of each row, a block at a time."""
+        rows = features.array()
+        starts = range(0, len(rows), _ROWS_AT_ONCE)
+        return np.concatenate([self._of_block(rows[start : start + _ROWS_AT_ONCE]) for start in starts])
+
+    def _of_block(self, rows: Array) -> Array:
+        scores = np.full(len(rows), self.intercept)
+        for start in range(0, len(self.instances), _ROWS_AT_ONCE):
+            block = slice(start, start + _ROWS_AT_ONCE)
+            scores += self.kernel(rows, self.instances[block]) @ self.weights[block]
+        return np.asarray(expit(scores))

@@ -1,0 +1,94 @@
+"""Binary methods: their kernel, and how they reach more classes than two."""
+
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from numbers import Real
+from typing import ClassVar, Self
+
+import numpy as np
+from scipy.special import expit
+from sklearn.metrics.pairwise import KERNEL_PARAMS
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from llpgan.bags import Bags
+from llpgan.estimators.base import Array
+from llpgan.estimators.classical import ClassicalClassifier
+from llpgan.estimators.kernels import Kernel, as_kernel
+from llpgan.estimators.linear import Features, Linear
+
+# From features to the probability of one class against all others.
+ProbabilityOf = Callable[[Features], Array]
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class BinaryClassifier(ClassicalClassifier):
+    """A method of two classes; K > 2 classes are each learned against all others, and renormalised.
+
+    Args:
+        C: the weight of the loss against ½‖w‖², as in ``SVC``.
+        kernel: "linear", another of scikit-learn's kernels by name, or a function from rows ``(a, d)`` and
+            ``(b, d)`` to a matrix ``(a, b)``.
+        gamma: of kernels that have one; "scale" is 1 / (number of features · their variance), as in ``SVC``.
+        degree: of the polynomial kernel.
+        coef0: of the polynomial and sigmoid kernels.
+        others: see :class:`~llpgan.estimators.classical.ClassicalClassifier`.
+    """
+
+    C: float = 1.0
+    kernel: str | Kernel = "linear"
+    gamma: float | str = "scale"
+    degree: float = 3
+    coef0: float = 0.0
+
+    _parameter_constraints: ClassVar = {
+        **ClassicalClassifier._parameter_constraints,
+        "C": [Interval(Real, 0, None, closed="neither")],
+        "kernel": [StrOptions(set(KERNEL_PARAMS)), callable],
+        "gamma": [StrOptions({"scale"}), Interval(Real, 0, None, closed="neither")],
+        "degree": [Interval(Real, 0, None, closed="left")],
+        "coef0": [Interval(Real, None, None, closed="neither")],
+    }
+
+    def fit_bags(self, bags: Bags) -> Self:
+        """Learn from bags."""
+        self._start(bags)
+        features = self._learn_features(bags)
+        positives = [1] if bags.n_classes == 2 else range(bags.n_classes)
+        self.binary_ = [self._fit_binary(features, bags, bags.proportions[:, k]) for k in positives]
+        return self
+
+    @abstractmethod
+    def _fit_binary(self, features: Features, bags: Bags, shares: Array) -> ProbabilityOf:
+        """Learn the class of which each bag has this share."""
+
+    def _probabilities(self, instances: Array) -> Array:
+        features = self._features(instances)
+        return renormalised(np.column_stack([probability(features) for probability in self.binary_]))
+
+    def _kernel(self, features: Array) -> Kernel:
+        return as_kernel(self.kernel, self.gamma, self.degree, self.coef0, features)
+
+
+def renormalised(positive: Array) -> Array:
+    """(N, K): probabilities from one class's (N, 1), or from those of K classes, each against all others.
+
+    >>> renormalised(np.array([[0.25]])), renormalised(np.array([[0.5, 0.5, 1.0]]))
+    (array([[0.75, 0.25]]), array([[0.25, 0.25, 0.5 ]]))
+    """
+    if positive.shape[1] == 1:
+        return np.hstack([1 - positive, positive])
+    never_all_zero = np.maximum(positive, np.finfo(np.float64).tiny)
+    return never_all_zero / never_all_zero.sum(axis=1, keepdims=True)
+
+
+@dataclass(frozen=True)
+class Sigmoid:
+    """σ(steepness · score) of a linear score."""
+
+    model: Linear
+    steepness: float = 1.0
+
+    def __call__(self, features: Features) -> Array:
+        """The probability of each row."""
+        return np.asarray(expit(self.steepness * features.scores(self.model)[0]))

@@ -1,0 +1,91 @@
+"""What alter-∝SVM and conv-∝SVM share: features of a kernel, the SVM of given labels, and probabilities."""
+
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import ClassVar
+
+import numpy as np
+from numpy.random import RandomState
+from scipy.optimize import minimize_scalar
+from scipy.special import expit, xlogy
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval
+
+from llpgan.bags import Bags
+from llpgan.estimators.base import Array
+from llpgan.estimators.kernels import KernelMap
+from llpgan.estimators.linear import Features, Linear, fit_linear
+from llpgan.estimators.one_vs_rest import BinaryClassifier, Sigmoid
+from llpgan.estimators.rounded import positive_part
+
+_WIDTH = 0.1  # of the hinge's rounded corner
+_TOL = 1e-4
+_STEEPNESS = (np.log(1e-2), np.log(1e2))
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class ProportionSVM(BinaryClassifier):
+    """A support vector machine whose labels are unknown but for the bags' shares.
+
+    The hinge is that of Chapelle (2007), its corner rounded within 0.1 of the margin. Probabilities are σ(a·f(x)),
+    with the a at which the bags' mean probabilities meet their shares best.
+
+    Args:
+        epsilon: ε, the difference of a bag's share that costs nothing.
+        n_components: for Nyström features of so many rows, drawn at random; None for the exact kernel, which takes
+            memory with the square of the rows. What it will take is logged, and refused beyond 4 GB.
+        random_state: an integer makes the fit repeatable.
+        others: see :class:`~llpgan.estimators.one_vs_rest.BinaryClassifier`.
+    """
+
+    epsilon: float = 0.0
+    n_components: int | None = None
+    random_state: int | RandomState | None = None
+
+    _parameter_constraints: ClassVar = {
+        **BinaryClassifier._parameter_constraints,
+        "epsilon": [Interval(Real, 0, 1, closed="left")],
+        "n_components": [Interval(Integral, 1, None, closed="left"), None],
+        "random_state": ["random_state"],
+    }
+
+    def _learn_features(self, bags: Bags) -> Features:
+        self.kernel_map_ = None
+        features = super()._learn_features(bags)
+        if self.kernel == "linear":
+            return features
+        rows = features.array()
+        random = check_random_state(self.random_state)
+        self.kernel_map_ = KernelMap.of(self._kernel(rows), rows, self.n_components, random)
+        return Features.of(self.kernel_map_(rows))
+
+    def _features(self, instances: Array) -> Features:
+        features = super()._features(instances)
+        return features if self.kernel_map_ is None else Features.of(self.kernel_map_(features.array()))
+
+
+def hinge(margins: Array) -> tuple[Array, Array]:
+    """The rounded hinge of y·f(x), and its slope."""
+    loss, slope = positive_part(1 - margins, _WIDTH)
+    return loss, -slope
+
+
+def fit_svm(features: Features, signs: Array, C: float, start: Linear) -> Linear:
+    """The minimum of ½‖w‖² + C Σ_j hinge(y_j (w·x_j + b)), from a start that it is never above."""
+
+    def loss(scores: Array) -> tuple[float, Array]:
+        losses, slopes = hinge(signs * scores)
+        return float(losses.mean()), signs * slopes / len(signs)
+
+    return fit_linear(loss, features, 1 / (C * len(signs)), start, tol=_TOL)
+
+
+def with_probabilities(model: Linear, features: Features, bags: Bags, shares: Array) -> Sigmoid:
+    """The classifier with the steepness whose bag means have the least cross-entropy to the bags' shares."""
+    scores = features.scores(model).T
+
+    def cross_entropy(log_steepness: float) -> float:
+        means = np.clip(bags.means(expit(np.exp(log_steepness) * scores))[:, 0], 1e-12, 1 - 1e-12)
+        return float(-np.sum(xlogy(shares, means) + xlogy(1 - shares, 1 - means)))
+
+    return Sigmoid(model, float(np.exp(minimize_scalar(cross_entropy, bounds=_STEEPNESS, method="bounded").x)))
