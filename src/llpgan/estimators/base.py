@@ -45,7 +45,7 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 f"it holds each row's label, or the proportions of its bag"
             )
         instances = self._checked(X, reset=True)
-        return self.fit_bags(_bags_of_rows(instances, y, groups, self._features()))
+        return self.fit_bags(_bags_of_rows(instances, y, groups, self._feature_names()))
 
     @abstractmethod
     def fit_bags(self, bags: Bags) -> Self:
@@ -60,7 +60,7 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """The probability of each class for each instance."""
         check_is_fitted(self, "classes_")
         instances = self._checked(X, reset=False)
-        _checks.instances(instances, self._features())
+        _checks.instances(instances, self._feature_names())
         self._refuse_other_shape(instances)
         return self._probabilities(instances)
 
@@ -72,7 +72,7 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         if _are_labels(y):
             return float(accuracy_score(column_or_1d(y), self.predict(X), sample_weight=sample_weight))
-        bags = _bags_of_rows(np.asanyarray(X), y, groups, self._features())
+        bags = _bags_of_rows(np.asanyarray(X), y, groups, self._feature_names())
         predicted = bags.means(self.predict_proba(X), sample_weight)
         return float(1 - np.abs(predicted - bags.proportions).sum(axis=1).mean() / 2)
 
@@ -93,7 +93,7 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             validate_data(self, X, reset=reset, allow_nd=True, ensure_all_finite=False, dtype="numeric")
         )
 
-    def _features(self) -> list[str] | None:
+    def _feature_names(self) -> list[str] | None:
         names = getattr(self, "feature_names_in_", None)
         return None if names is None else names.tolist()
 
