@@ -8,7 +8,7 @@ from rich.table import Table
 
 from benchmarks.rows import Row
 
-SPEED_AND_MEMORY = ["step_time"]
+SPEED_AND_MEMORY = ["step_time", "alter_svm_speed", "classical_scale"]
 
 
 def main(names: list[str]) -> None:

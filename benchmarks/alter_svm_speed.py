@@ -1,7 +1,4 @@
-"""alter-∝SVM beside a plain implementation: scikit-learn's SVC for every step, and a Python loop over bags.
-
-``python -m benchmarks.alter_svm_speed``
-"""
+"""alter-∝SVM beside a plain implementation: scikit-learn's SVC for every step, and a Python loop over bags."""
 
 import time
 from collections.abc import Callable
@@ -12,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.svm import SVC
 
 from benchmarks.odd_even import odd_against_even
-from benchmarks.show import Row, show
+from benchmarks.rows import Row
 from llpgan import Bags
 from llpgan.estimators.alter_svm import Problem, annealed
 from llpgan.estimators.linear import Features
@@ -24,7 +21,7 @@ BAG_SIZE, C, PROPORTION_WEIGHT, FIRST, SMALL = 16, 1.0, 10.0, 1e-4, 1e-4
 def run(n_starts: int = 3) -> list[Row]:
     """One row a start: both from the same random labels, through the same stages, in the same process."""
     bags, _, _ = odd_against_even(BAG_SIZE, seed=0)
-    pixels = bags.instances.reshape(len(bags.instances), -1)
+    pixels = bags.instances.astype(np.float64)
     features = (pixels - pixels.mean(axis=0)) / pixels.std()
     problem = Problem(Features.of(features), bags, bags.proportions[:, 1], C, PROPORTION_WEIGHT, epsilon=0.0)
     random = np.random.RandomState(0)
@@ -89,11 +86,3 @@ def timed(fit: Callable[[], float]) -> tuple[float, float]:
     start = time.perf_counter()
     objective = fit()
     return objective, time.perf_counter() - start
-
-
-def main() -> None:
-    show("alter-∝SVM, linear, digits in bags of 16: beside a plain implementation", run())
-
-
-if __name__ == "__main__":
-    main()

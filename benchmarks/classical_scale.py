@@ -1,9 +1,5 @@
-"""Time and memory of the linear methods on large tables, beside one supervised logistic regression of the rows.
+"""Time and memory of the linear methods on large tables, beside one supervised logistic regression of the rows."""
 
-``python -m benchmarks.classical_scale``
-"""
-
-import resource
 import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
@@ -14,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 
-from benchmarks.show import Row, show
+from benchmarks.memory import peak_bytes
+from benchmarks.rows import Row
 from llpgan import AlterSVM, Bags, InvCal, MeanMap
 from llpgan.estimators.base import LLPClassifier
 
@@ -68,15 +65,3 @@ def seconds_of(fit: Callable[[], object]) -> float:
     start = time.perf_counter()
     fit()
     return time.perf_counter() - start
-
-
-def peak_bytes() -> int:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-
-
-def main() -> None:
-    show("Large tables: as multiples of one logistic regression, and of the table", run())
-
-
-if __name__ == "__main__":
-    main()

@@ -2,20 +2,18 @@
 
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
-from sklearn.datasets import load_digits
-from sklearn.model_selection import train_test_split
 
 from llpgan import Bags
+from llpgan.bagging import random_bags
+from llpgan.datasets import load_digits
 
 Array = NDArray[Any]
 
 
 def odd_against_even(bag_size: int, seed: int) -> tuple[Bags, Array, Array]:
-    """Bags of 80 % of the images, and the images and labels of the others, which choose nothing."""
-    digits = load_digits()
-    images, odd = digits.images[:, None], digits.target % 2
-    train, test, train_odd, test_odd = train_test_split(images, odd, test_size=0.2, random_state=seed)
-    rows = np.random.default_rng(seed).permutation(len(train))[: len(train) // bag_size * bag_size]
-    return Bags.from_labels(train[rows], train_odd[rows], np.arange(len(rows)) // bag_size), test, test_odd
+    """Bags of 80 % of the digits, and the pixels and labels of the others, which choose nothing."""
+    digits = load_digits(seed)
+    bag_of_row = random_bags(len(digits.labels), bag_size, seed)
+    bags = Bags.from_labels(digits.instances, digits.labels % 2, bag_of_row)
+    return bags, digits.test_instances, digits.test_labels % 2

@@ -1,16 +1,15 @@
 """Time and memory of one training step, over a supervised step of the same network on the same instances."""
 
 import multiprocessing
-import re
 import statistics
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import torch
 from torch.nn.functional import cross_entropy
 
+from benchmarks.memory import peak_bytes
 from benchmarks.rows import Row
 from llpgan import DLLP, LLPGAN, Bags
 from llpgan.estimators.deep import DeepClassifier, fabric_for
@@ -98,8 +97,8 @@ def ratio(name: str, seconds: list[float], others: list[float], at_most: float |
 
 
 def memory(name: str, peaks: dict[str, int]) -> Row:
-    megabytes = (peaks[name] - peaks["nothing"]) / 1024
-    supervised = (peaks["supervised"] - peaks["nothing"]) / 1024
+    megabytes = (peaks[name] - peaks["nothing"]) / 2**20
+    supervised = (peaks["supervised"] - peaks["nothing"]) / 2**20
     return {
         "what": f"peak memory of {name} steps / supervised",
         "ratio": megabytes / supervised,
@@ -109,7 +108,7 @@ def memory(name: str, peaks: dict[str, int]) -> Row:
 
 
 def in_a_new_process(name: str) -> int:
-    """The peak memory (KB) of a process that imports everything and takes a few steps."""
+    """The peak memory of a process that imports everything and takes a few steps."""
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         return pool.apply(_peak_after_steps, (name,))
 
@@ -124,5 +123,4 @@ def _peak_after_steps(name: str) -> int:
     step = steps[name]()
     for _ in range(STEPS_A_ROUND):
         step()
-    status = Path("/proc/self/status").read_text()  # getrusage's peak would include the parent's before exec
-    return int(re.search(r"VmHWM:\s+(\d+) kB", status)[1])  # type: ignore[index]
+    return peak_bytes()

@@ -17,18 +17,18 @@ from llpgan import Bags
 from llpgan.estimators import METHODS
 
 
-def estimators():
-    """Each method with the settings that tests give it: what it has of a seed and of few epochs."""
+def estimators(**wanted):
+    """Each method with those of the wanted settings that it has."""
     made = [getattr(llpgan, name)() for name in METHODS]
-    wanted = {"random_state": 0}
     return [e.set_params(**{k: v for k, v in wanted.items() if k in e.get_params()}) for e in made]
 
 
-each_estimator = pytest.mark.parametrize("estimator", estimators(), ids=lambda e: type(e).__name__)
+QUICK = {"random_state": 0, "epochs": 40, "n_restarts": 2}
+each_estimator = pytest.mark.parametrize("estimator", estimators(**QUICK), ids=lambda e: type(e).__name__)
 
 
 @pytest.mark.slow
-@parametrize_with_checks(estimators())
+@parametrize_with_checks(estimators(random_state=0))
 def test_scikit_learn(estimator, check):
     check(estimator)
 
@@ -115,16 +115,15 @@ def test_the_score_of_proportions_needs_no_label(estimator, blobs, bags):
     assert score > 0.8
 
 
+@pytest.mark.slow
 @each_estimator
 def test_grid_search_over_whole_bags(estimator, blobs):
     instances, labels, groups = blobs
-    grid = {name: values for name, values in GRIDS.items() if name in estimator.get_params()}
+    grids = {"learning_rate": [1e-3, 3e-3], "C": [0.1, 1.0]}
+    grid = {name: values for name, values in grids.items() if name in estimator.get_params()}
     with config_context(enable_metadata_routing=True):
         search = GridSearchCV(estimator, grid, cv=GroupKFold(5)).fit(instances, labels, groups=groups)
     assert search.best_score_ > 0.9
-
-
-GRIDS = {"learning_rate": [1e-3, 3e-3], "C": [0.1, 1.0]}
 
 
 @each_estimator

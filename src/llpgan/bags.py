@@ -203,7 +203,8 @@ class Bags:
     def blocks(self, n_rows: int) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
         """All rows, bag after bag and so many at a time: the rows, their bags, and where each bag starts.
 
-        >>> [list(map(list, block)) for block in Bags.from_labels(np.eye(3), [0, 1, 0], ["a", "b", "a"]).blocks(2)]
+        >>> bags = Bags.from_labels(np.eye(3), [0, 1, 0], groups=["a", "b", "a"])
+        >>> [[part.tolist() for part in block] for block in bags.blocks(2)]
         [[[0, 2], [0], [0]], [[1], [1], [0]]]
         """
         for first in range(0, len(self.row_order), n_rows):

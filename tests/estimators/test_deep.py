@@ -129,6 +129,7 @@ def test_entropy_makes_predictions_surer(rng):
     assert sure.max(axis=1).mean() > unsure.max(axis=1).mean() + 0.1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_the_bound_s_bias_is_taken_out_of_predictions(method, rng):
     """Unbalanced classes in random bags: the bound alone says the larger class everywhere."""
@@ -141,6 +142,7 @@ def test_the_bound_s_bias_is_taken_out_of_predictions(method, rng):
     assert model.score(instances, labels) > 0.95
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("precision", ["bf16-mixed", "64-true"])
 @pytest.mark.parametrize("method", METHODS)
 def test_precision(method, precision, blobs, bags):

@@ -33,6 +33,8 @@ class InvCal(BinaryClassifier):
     log-odds. Shares are kept 1/N from zero and one.
 
     Args:
+        C: the weight of the bags' loss; None for 1 with the linear kernel and 100 with others, in whose space the
+            means of bags lie close together. Held-out bags of digits chose both.
         epsilon: ε, shares may be missed by about this much. A bag with a share near zero or one then has a tube so
             wide that it tells little: leave it zero where bags are small.
         others: see :class:`~llpgan.estimators.one_vs_rest.BinaryClassifier`.
@@ -45,20 +47,22 @@ class InvCal(BinaryClassifier):
     array([0, 1])
     """
 
+    C: float | None = None  # type: ignore[assignment]
     epsilon: float = 0.0
 
     _parameter_constraints: ClassVar = {
         **BinaryClassifier._parameter_constraints,
+        "C": [Interval(Real, 0, None, closed="neither"), None],
         "epsilon": [Interval(Real, 0, None, closed="left")],
     }
 
     def _fit_binary(self, features: Features, bags: Bags, shares: Array) -> ProbabilityOf:
         low, high = log_odds_tubes(shares, len(features), self.epsilon)
         if self.kernel == "linear":
-            return Sigmoid(fit_tubes(features.bag_means(bags), low, high, self.C))
+            return Sigmoid(fit_tubes(features.bag_means(bags), low, high, self.C or 1.0))
         instances = features.array()
         kernel = self._kernel(instances)
-        weights, intercept = fit_kernel_tubes(bag_mean_kernel(kernel, instances, bags), low, high, self.C)
+        weights, intercept = fit_kernel_tubes(bag_mean_kernel(kernel, instances, bags), low, high, self.C or 100.0)
         row_weights = (weights / bags.sizes)[bags.bag_index]
         return KernelSigmoid(kernel, instances, row_weights, intercept)
 
