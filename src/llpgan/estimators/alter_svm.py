@@ -42,6 +42,8 @@ class AlterSVM(ProportionSVM):
     random; three have those of InvCal's scores, and join the annealing at its beginning, at 10⁻² and at 1.
 
     Args:
+        C: the weight of the hinge; None for 0.3 with the linear kernel and 1 with others, as held-out bags of
+            digits chose.
         proportion_weight: C_p, the cost of a bag's share missed. Above C, or one class may take all instances.
         n_restarts: the number of starts with random labels.
         n_jobs: how many starts at once, in threads.
@@ -59,6 +61,8 @@ class AlterSVM(ProportionSVM):
     n_restarts: int = 10
     n_jobs: int | None = None
 
+    usual_weights: ClassVar = (0.3, 1.0)
+
     _parameter_constraints: ClassVar = {
         **ProportionSVM._parameter_constraints,
         "proportion_weight": [Interval(Real, 0, None, closed="neither")],
@@ -67,7 +71,7 @@ class AlterSVM(ProportionSVM):
     }
 
     def _fit_binary(self, features: Features, bags: Bags, shares: Array) -> ProbabilityOf:
-        problem = Problem(features, bags, shares, self.C, self.proportion_weight, self.epsilon)
+        problem = Problem(features, bags, shares, self._weight(), self.proportion_weight, self.epsilon)
         informed = problem.signs_by_inv_cal()
         starts = [(informed, first) for first in _INFORMED_FIRST]
         random = check_random_state(self.random_state)
@@ -78,7 +82,7 @@ class AlterSVM(ProportionSVM):
         if best.one_class:
             warnings.warn(
                 f"every start ended with one class for all instances: proportion_weight is "
-                f"{self.proportion_weight:g}, and should be larger than C, which is {self.C:g}",
+                f"{self.proportion_weight:g}, and should be larger than C, which is {self._weight():g}",
                 ConvergenceWarning,
                 stacklevel=2,
             )

@@ -39,8 +39,8 @@ class ConvSVM(ProportionSVM):
     SVM. Here K is the kernel plus one, so that f has an intercept.
 
     Args:
-        C: the weight of the loss against ½‖w‖². The larger it is, the more label vectors fit at once, and the less
-            their mixture says.
+        C: the weight of the loss against ½‖w‖²; None for 0.01. The larger it is, the more label vectors fit at
+            once, and the less their mixture says.
         max_cuts: the most label vectors that the mixture may have.
         others: see :class:`~llpgan.estimators.proportion_svm.ProportionSVM`.
 
@@ -52,8 +52,9 @@ class ConvSVM(ProportionSVM):
     array([0, 1])
     """
 
-    C: float = 0.01
     max_cuts: int = 20
+
+    usual_weights: ClassVar = (0.01, 0.01)
 
     _parameter_constraints: ClassVar = {
         **ProportionSVM._parameter_constraints,
@@ -62,10 +63,10 @@ class ConvSVM(ProportionSVM):
 
     def _fit_binary(self, features: Features, bags: Bags, shares: Array) -> ProbabilityOf:
         augmented = np.column_stack([features.array(), np.ones(len(features))])
-        relaxation = Relaxation(augmented, bags, shares, self.epsilon, self.C)
+        relaxation = Relaxation(augmented, bags, shares, self.epsilon, self._weight())
         scores = with_sign_of_bags(relaxation.solve(self.max_cuts).scores, bags, shares)
         signs = signs_of_shares(bags, scores, shares)
-        model = fit_svm(features, signs, self.C, Linear.zero(1, features.n_columns))
+        model = fit_svm(features, signs, self._weight(), Linear.zero(1, features.n_columns))
         return with_probabilities(model, features, bags, shares)
 
 

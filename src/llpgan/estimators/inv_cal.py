@@ -47,22 +47,22 @@ class InvCal(BinaryClassifier):
     array([0, 1])
     """
 
-    C: float | None = None  # type: ignore[assignment]
     epsilon: float = 0.0
+
+    usual_weights: ClassVar = (1.0, 100.0)
 
     _parameter_constraints: ClassVar = {
         **BinaryClassifier._parameter_constraints,
-        "C": [Interval(Real, 0, None, closed="neither"), None],
         "epsilon": [Interval(Real, 0, None, closed="left")],
     }
 
     def _fit_binary(self, features: Features, bags: Bags, shares: Array) -> ProbabilityOf:
         low, high = log_odds_tubes(shares, len(features), self.epsilon)
         if self.kernel == "linear":
-            return Sigmoid(fit_tubes(features.bag_means(bags), low, high, self.C or 1.0))
+            return Sigmoid(fit_tubes(features.bag_means(bags), low, high, self._weight()))
         instances = features.array()
         kernel = self._kernel(instances)
-        weights, intercept = fit_kernel_tubes(bag_mean_kernel(kernel, instances, bags), low, high, self.C or 100.0)
+        weights, intercept = fit_kernel_tubes(bag_mean_kernel(kernel, instances, bags), low, high, self._weight())
         row_weights = (weights / bags.sizes)[bags.bag_index]
         return KernelSigmoid(kernel, instances, row_weights, intercept)
 

@@ -26,7 +26,8 @@ class MeanMap(ClassicalClassifier):
     scale of the columns (``standardize=False`` takes them as they are).
 
     Args:
-        C: inverse strength of the penalty, as in ``LogisticRegression``.
+        C: inverse strength of the penalty, as in ``LogisticRegression``; None for 1 / ``condition_``², since the
+            less the bags tell the classes apart, the noisier are the means that are solved for.
         tol: the largest slope of the mean loss that counts as zero.
         others: see :class:`~llpgan.estimators.classical.ClassicalClassifier`.
 
@@ -43,12 +44,12 @@ class MeanMap(ClassicalClassifier):
     array([0, 1])
     """
 
-    C: float = 1.0
+    C: float | None = None
     tol: float = 1e-6
 
     _parameter_constraints: ClassVar = {
         **ClassicalClassifier._parameter_constraints,
-        "C": [Interval(Real, 0, None, closed="neither")],
+        "C": [Interval(Real, 0, None, closed="neither"), None],
         "tol": [Interval(Real, 0, None, closed="neither")],
     }
 
@@ -58,7 +59,7 @@ class MeanMap(ClassicalClassifier):
         self.condition_ = mixing_condition(bags)
         features = self._learn_features(bags)
         operator = self._operator(bags, features.bag_means(bags))
-        self.model_ = fit_log_partition(features, operator, bags.prior, self.C, self.tol)
+        self.model_ = fit_log_partition(features, operator, bags.prior, self.C or self.condition_**-2, self.tol)
         return self
 
     def _operator(self, bags: Bags, bag_means: Array) -> Array:

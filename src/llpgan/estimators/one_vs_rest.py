@@ -26,7 +26,7 @@ class BinaryClassifier(ClassicalClassifier):
     """A method of two classes; K > 2 classes are each learned against all others, and renormalised.
 
     Args:
-        C: the weight of the loss against ½‖w‖², as in ``SVC``.
+        C: the weight of the loss against ½‖w‖², as in ``SVC``; None for the method's usual one.
         kernel: "linear", another of scikit-learn's kernels by name, or a function from rows ``(a, d)`` and
             ``(b, d)`` to a matrix ``(a, b)``.
         gamma: of kernels that have one; "scale" is 1 / (number of features · their variance), as in ``SVC``.
@@ -35,15 +35,17 @@ class BinaryClassifier(ClassicalClassifier):
         others: see :class:`~llpgan.estimators.classical.ClassicalClassifier`.
     """
 
-    C: float = 1.0
+    C: float | None = None
     kernel: str | Kernel = "linear"
     gamma: float | str = "scale"
     degree: float = 3
     coef0: float = 0.0
 
+    usual_weights: ClassVar[tuple[float, float]]  # with the linear kernel, and with others
+
     _parameter_constraints: ClassVar = {
         **ClassicalClassifier._parameter_constraints,
-        "C": [Interval(Real, 0, None, closed="neither")],
+        "C": [Interval(Real, 0, None, closed="neither"), None],
         "kernel": [StrOptions(set(KERNEL_PARAMS)), callable],
         "gamma": [StrOptions({"scale"}), Interval(Real, 0, None, closed="neither")],
         "degree": [Interval(Real, 0, None, closed="left")],
@@ -65,6 +67,9 @@ class BinaryClassifier(ClassicalClassifier):
     def _probabilities(self, instances: Array) -> Array:
         features = self._features(instances)
         return renormalised(np.column_stack([probability(features) for probability in self.binary_]))
+
+    def _weight(self) -> float:
+        return self.C or self.usual_weights[self.kernel != "linear"]
 
     def _kernel(self, features: Array) -> Kernel:
         return as_kernel(self.kernel, self.gamma, self.degree, self.coef0, features)
