@@ -81,17 +81,17 @@ def test_the_classifier_s_step_improves_what_eq_4_asks_for(bags):
 
     before = losses()
     for _ in range(30):
-        objective._classifier_step(batch, fakes)
+        objective._classifier_step(batch, *objective._outputs(batch.instances, fakes))
     assert (losses() < before).all()
 
 
 def test_real_and_fake_in_one_pass_or_in_two_are_the_same(bags):
     objective, batch = adversarial(), everything(bags)
     fakes = torch.randn(80, 3)
-    together = objective._logits(batch.instances, fakes)
+    together = objective._outputs(batch.instances, fakes)
     objective.mixes_instances = True
-    for one, two in zip(together, objective._logits(batch.instances, fakes), strict=True):
-        torch.testing.assert_close(one, two)
+    for one, two in zip(together, objective._outputs(batch.instances, fakes), strict=True):
+        torch.testing.assert_close(tuple(one), tuple(two))
 
 
 def test_batch_norm_never_sees_real_and_fake_together(bags):
@@ -99,8 +99,8 @@ def test_batch_norm_never_sees_real_and_fake_together(bags):
     network = plain_mlp((3,), 2, activation=lambda: torch.nn.BatchNorm1d(256))
     batch_norm = AdversarialObjective(player(network), objective.generator, proportion_loss, 1.0, *[None] * 3)
     alone = network(batch.instances).logits
-    logits, _ = batch_norm._logits(batch.instances, torch.full((80, 3), 1e6))
-    torch.testing.assert_close(logits, alone)
+    real, _ = batch_norm._outputs(batch.instances, torch.full((80, 3), 1e6))
+    torch.testing.assert_close(real.logits, alone)
 
 
 @pytest.mark.parametrize("generator_loss", GENERATOR_LOSSES)
@@ -108,7 +108,9 @@ def test_the_generator_s_step_moves_only_the_generator(generator_loss, bags):
     objective, batch = adversarial(generator_loss), everything(bags)
     classifier = copy.deepcopy(objective.classifier.bare.state_dict())
     generator = copy.deepcopy(objective.generator.bare.state_dict())
-    objective._generator_step(batch, objective.generator.network(torch.randn(80, 5)))
+    objective._generator_step(
+        objective.classifier.bare(batch.instances), objective.generator.bare(torch.randn(80, 5))
+    )
     for name, value in objective.classifier.bare.state_dict().items():
         assert torch.equal(value, classifier[name])
     assert not torch.equal(objective.generator.bare[0][0].weight, generator["0.0.weight"])
@@ -126,7 +128,7 @@ def test_the_generator_comes_nearer_to_the_real_features(bags):
 
     before = distance()
     for _ in range(20):
-        objective._generator_step(batch, objective.generator.network(noise))
+        objective._generator_step(objective.classifier.bare(batch.instances), objective.generator.bare(noise))
     assert distance() < before
 
 
@@ -140,14 +142,14 @@ def test_adversarial_generators_learn_to_pass_for_real(generator_loss, bags):
 
     before = taken_for_fake()
     for _ in range(20):
-        objective._generator_step(batch, objective.generator.network(noise))
+        objective._generator_step(objective.classifier.bare(batch.instances), objective.generator.bare(noise))
     assert taken_for_fake() < before
 
 
 def test_the_classifier_s_step_leaves_the_generator_alone(bags):
     objective, batch = adversarial(), everything(bags)
     fakes = objective.generator.network(torch.randn(80, 5))
-    objective._classifier_step(batch, fakes.detach())
+    objective._classifier_step(batch, *objective._outputs(batch.instances, fakes.detach()))
     assert all(p.grad is None for p in objective.generator.bare.parameters())
 
 
@@ -178,3 +180,26 @@ def test_noise_fills_its_range():
     assert uniform.std().item() == pytest.approx(3**-0.5, abs=0.02)
     normal = NOISES["normal"](10_000, 2, torch.device("cpu"))
     assert normal.std().item() == pytest.approx(1, abs=0.05)
+
+
+def test_a_step_is_the_generator_s_and_then_the_classifier_s(bags):
+    """The whole iteration by hand: both losses at the weights of before, and plain gradient steps."""
+    objective, batch = adversarial(weight=2.0), everything(bags)
+    classifier, generator = (copy.deepcopy(objective.players[name].bare) for name in ("classifier", "generator"))
+    torch.manual_seed(1)
+    fakes = generator(NOISES["uniform"](80, 5, torch.device("cpu")))
+    real, fake = classifier(batch.instances), classifier(fakes)
+    matching = feature_matching(real.features, fake.features)
+    proportion = proportion_loss(real.logits, batch.bag_index, batch.proportions)
+    adversarial_loss = real_loss(real.logits) + fake_loss(fake.logits) + 2 * proportion
+    for network, loss in ((generator, matching), (classifier, adversarial_loss)):
+        gradients = torch.autograd.grad(loss, list(network.parameters()), retain_graph=True)
+        with torch.no_grad():
+            for parameter, gradient in zip(network.parameters(), gradients, strict=True):
+                parameter -= 0.1 * gradient
+    torch.manual_seed(1)
+    losses = objective.step(batch)
+    assert losses["generator_loss"].item() == pytest.approx(matching.item(), rel=1e-5)
+    for name, network in (("classifier", classifier), ("generator", generator)):
+        for ours, expected in zip(objective.players[name].bare.parameters(), network.parameters(), strict=True):
+            torch.testing.assert_close(ours, expected, rtol=1e-4, atol=1e-6)

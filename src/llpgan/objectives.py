@@ -91,7 +91,8 @@ class ProportionObjective:
         """One step of the classifier."""
         logits, _ = self.classifier.network(batch.instances)
         proportion = self.proportion_loss(logits, batch.bag_index, batch.proportions)
-        entropy = instance_entropy(logits)
+        with torch.set_grad_enabled(self.entropy_weight > 0):  # else it is only watched
+            entropy = instance_entropy(logits)
         self.classifier.minimise(proportion + self.entropy_weight * entropy)
         return {"proportion_loss": proportion, "entropy": entropy}
 
@@ -120,33 +121,42 @@ class AdversarialObjective:
         self.mixes_instances = any(isinstance(m, _BatchNorm) for m in classifier.bare.modules())
 
     def step(self, batch: BagBatch) -> Losses:
-        """One step of the classifier, then one of the generator with the same fakes."""
+        """One step of the generator, then one of the classifier with the same fakes.
+
+        The generator goes first, against the classifier as it is, so that one pass over the real instances serves
+        both; who begins makes no difference to players that take turns.
+        """
         n_fakes = max(2, len(batch.instances))  # batch norm needs two
         fakes = self.generator.network(self.noise(n_fakes, self.noise_size, batch.instances.device))
-        return self._classifier_step(batch, fakes.detach()) | self._generator_step(batch, fakes)
+        real, fake = self._outputs(batch.instances, fakes.detach())
+        generator_losses = self._generator_step(real, fakes)
+        return self._classifier_step(batch, real, fake) | generator_losses
 
-    def _classifier_step(self, batch: BagBatch, fakes: Tensor) -> Losses:
-        """Eq. 4: tell real from fake, and meet the proportions."""
-        logits, fake_logits = self._logits(batch.instances, fakes)
-        real, fake = real_loss(logits), fake_loss(fake_logits)
-        proportion = self.proportion_loss(logits, batch.bag_index, batch.proportions)
-        self.classifier.minimise(real + fake + self.proportion_weight * proportion)
-        return {"proportion_loss": proportion, "real_loss": real, "fake_loss": fake}
-
-    def _logits(self, instances: Tensor, fakes: Tensor) -> tuple[Tensor, Tensor]:
+    def _outputs(self, instances: Tensor, fakes: Tensor) -> tuple[Output, Output]:
         """Of real and of fake instances: in one pass, which is quicker, unless batch norm would mix the two."""
         if self.mixes_instances:
-            return self.classifier.network(instances)[0], self.classifier.network(fakes)[0]
-        logits, _ = self.classifier.network(torch.cat([instances, fakes]))
-        return logits[: len(instances)], logits[len(instances) :]
+            return Output(*self.classifier.network(instances)), Output(*self.classifier.network(fakes))
+        logits, features = self.classifier.network(torch.cat([instances, fakes]))
+        n = len(instances)
+        return Output(logits[:n], features[:n]), Output(logits[n:], features[n:])
 
-    def _generator_step(self, batch: BagBatch, fakes: Tensor) -> Losses:
+    def _generator_step(self, real: Output, fakes: Tensor) -> Losses:
         with self.classifier.frozen() as classifier:
-            with torch.no_grad():
-                real = _in_full(classifier(batch.instances))
-            loss = self.generator_loss(real, _in_full(classifier(fakes)))
+            fake = _in_full(classifier(fakes))
+        loss = self.generator_loss(Output(*(tensor.detach() for tensor in real)), fake)
         self.generator.minimise(loss)
         return {"generator_loss": loss}
+
+    def _classifier_step(self, batch: BagBatch, real: Output, fake: Output) -> Losses:
+        """Eq. 4: tell real from fake, and meet the proportions."""
+        losses = {
+            "proportion_loss": self.proportion_loss(real.logits, batch.bag_index, batch.proportions),
+            "real_loss": real_loss(real.logits),
+            "fake_loss": fake_loss(fake.logits),
+        }
+        adversarial = losses["real_loss"] + losses["fake_loss"]
+        self.classifier.minimise(adversarial + self.proportion_weight * losses["proportion_loss"])
+        return losses
 
 
 def _in_full(output: Output) -> Output:
