@@ -14,8 +14,9 @@ def progress_bar(title: str, epochs: int) -> Iterator[Listener]:
     from rich.table import Column
 
     bar = (BarColumn(bar_width=16), MofNCompleteColumn(), TimeRemainingColumn(compact=True))
-    losses = TextColumn("{task.fields[losses]}", table_column=Column(no_wrap=True, overflow="ellipsis"))
-    with Progress(TextColumn("{task.description}"), *bar, losses) as progress:
+    rest_of_line = Column(ratio=1, no_wrap=True, overflow="ellipsis")
+    losses = TextColumn("{task.fields[losses]}", table_column=rest_of_line)
+    with Progress(TextColumn("{task.description}"), *bar, losses, expand=True) as progress:
         task = progress.add_task(title, total=epochs, losses="")
 
         def show(row: Row) -> None:
