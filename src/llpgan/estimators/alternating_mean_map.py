@@ -13,7 +13,7 @@ from llpgan.bags import Bags
 from llpgan.estimators.bag_labels import best_labels
 from llpgan.estimators.base import Array, LLPClassifier
 from llpgan.estimators.classical import ClassicalClassifier
-from llpgan.estimators.linear import Features, Linear
+from llpgan.estimators.linear import Features, Linear, one_blas_thread
 from llpgan.estimators.mean_map import MeanMap
 from llpgan.estimators.mean_operator import class_probabilities, class_scores, fit_log_partition
 
@@ -69,15 +69,19 @@ class AlternatingMeanMap(ClassicalClassifier):
         self._start(bags)
         self.start_ = clone(self.start or MeanMap()).fit_bags(bags)
         features = self._learn_features(bags)
+        with one_blas_thread():
+            self.model_, self.n_turns_ = self._take_turns(features, bags)
+        return self
+
+    def _take_turns(self, features: Features, bags: Bags) -> tuple[Linear, int]:
         labels = best_labels(bags, _logarithms(self.start_.predict_proba(bags.instances)))
-        self.model_, self.n_turns_ = self._refit(features, labels, bags.n_classes), 1
-        while self.n_turns_ < self.max_turns:
-            before, labels = labels, best_labels(bags, class_scores(self.model_, features))
+        model, n_turns = self._refit(features, labels, bags.n_classes), 1
+        while n_turns < self.max_turns:
+            before, labels = labels, best_labels(bags, class_scores(model, features))
             if np.array_equal(before, labels):
                 break
-            self.model_ = self._refit(features, labels, bags.n_classes, self.model_)
-            self.n_turns_ += 1
-        return self
+            model, n_turns = self._refit(features, labels, bags.n_classes, model), n_turns + 1
+        return model, n_turns
 
     def _refit(
         self, features: Features, labels: NDArray[np.int64], n_classes: int, start: Linear | None = None

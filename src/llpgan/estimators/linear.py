@@ -1,10 +1,12 @@
 """Scores that are linear in features, and the one solver of all methods that have them."""
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import minimize
+from threadpoolctl import threadpool_limits
 
 from llpgan.bags import Bags
 from llpgan.estimators.base import Array
@@ -77,6 +79,15 @@ class Features:
     def bag_means(self, bags: Bags) -> Array:
         """(n, d): the mean features of each bag."""
         return (bags.means(self.rows) - self.shift) / self.scale
+
+
+def one_blas_thread() -> AbstractContextManager[object]:
+    """Within it, numpy and scipy use one thread for linear algebra.
+
+    They come with a library each, whose threads wait for each other in the many small steps of a search: on two
+    cores that takes ten times as long.
+    """
+    return threadpool_limits(1, user_api="blas")
 
 
 def fit_linear(

@@ -9,6 +9,7 @@ from sklearn.utils._param_validation import Interval
 from llpgan.bags import Bags
 from llpgan.estimators.base import Array
 from llpgan.estimators.classical import ClassicalClassifier
+from llpgan.estimators.linear import one_blas_thread
 from llpgan.estimators.mean_operator import class_means, class_probabilities, fit_log_partition, mixing_condition
 
 
@@ -59,7 +60,9 @@ class MeanMap(ClassicalClassifier):
         self.condition_ = mixing_condition(bags)
         features = self._learn_features(bags)
         operator = self._operator(bags, features.bag_means(bags))
-        self.model_ = fit_log_partition(features, operator, bags.prior, self.C or self.condition_**-2, self.tol)
+        with one_blas_thread():
+            C = self.C or self.condition_**-2
+            self.model_ = fit_log_partition(features, operator, bags.prior, C, self.tol)
         return self
 
     def _operator(self, bags: Bags, bag_means: Array) -> Array:

@@ -15,7 +15,7 @@ from llpgan.bags import Bags
 from llpgan.estimators.base import Array
 from llpgan.estimators.classical import ClassicalClassifier
 from llpgan.estimators.kernels import Kernel, as_kernel
-from llpgan.estimators.linear import Features, Linear
+from llpgan.estimators.linear import Features, Linear, one_blas_thread
 
 # From features to the probability of one class against all others.
 ProbabilityOf = Callable[[Features], Array]
@@ -57,7 +57,8 @@ class BinaryClassifier(ClassicalClassifier):
         self._start(bags)
         features = self._learn_features(bags)
         positives = [1] if bags.n_classes == 2 else range(bags.n_classes)
-        self.binary_ = [self._fit_binary(features, bags, bags.proportions[:, k]) for k in positives]
+        with one_blas_thread():
+            self.binary_ = [self._fit_binary(features, bags, bags.proportions[:, k]) for k in positives]
         return self
 
     @abstractmethod
