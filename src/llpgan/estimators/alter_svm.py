@@ -42,7 +42,7 @@ class AlterSVM(ProportionSVM):
     random; three have those of InvCal's scores, and join the annealing at its beginning, at 10⁻² and at 1.
 
     Args:
-        C: the weight of the hinge; None for 0.3 with the linear kernel and 1 with others, as held-out bags of
+        C: the weight of the hinge; None for 0.1 with the linear kernel and 1 with others, as held-out bags of
             digits chose.
         proportion_weight: C_p, the cost of a bag's share missed. Above C, or one class may take all instances.
         n_restarts: the number of starts with random labels.
@@ -61,7 +61,7 @@ class AlterSVM(ProportionSVM):
     n_restarts: int = 10
     n_jobs: int | None = None
 
-    usual_weights: ClassVar = (0.3, 1.0)
+    usual_weights: ClassVar = (0.1, 1.0)
 
     _parameter_constraints: ClassVar = {
         **ProportionSVM._parameter_constraints,
