@@ -1,19 +1,25 @@
 """``python -m benchmarks [name ...]``: run benchmarks, else those of speed and memory, and show their rows."""
 
+import json
 import sys
 from importlib import import_module
 
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.rows import Row
+from benchmarks.rows import RESULTS, Row, write_aside
 
 SPEED_AND_MEMORY = ["step_time", "alter_svm_speed", "classical_scale"]
 
 
 def main(names: list[str]) -> None:
     for name in names or SPEED_AND_MEMORY:
-        Console().print(as_table(name, import_module(f"benchmarks.{name}").run()))
+        rows = import_module(f"benchmarks.{name}").run()
+        Console().print(as_table(name, rows))
+        if (
+            name in SPEED_AND_MEMORY
+        ):  # each run is complete in itself; accuracies keep their own rows, cell by cell
+            write_aside(RESULTS / f"{name}.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
 
 
 def as_table(name: str, rows: list[Row]) -> Table:

@@ -160,7 +160,7 @@ WRONG = {
     "one class": (dict(proportions={"Ohio": [1], "Iowa": [1]}), "at least two classes, got 1"),
     "class names": (dict(classes=["a", "b", "c"]), "3 class names, but proportions of shape (2, 2)"),
     "class names twice": (dict(classes=["a", "a"]), "class names must differ"),
-    "lengths": (dict(bag_of_row=["Ohio", "Iowa"]), "4 instances, but 2 bag of each row"),
+    "lengths": (dict(bag_of_row=["Ohio", "Iowa"]), "4 instances, but 2 entries of bag_of_row"),
     "counts": (
         dict(proportions=None, counts={"Ohio": [2, 1], "Iowa": [1, 1]}),
         "bag 'Ohio': counts sum to 3, but the bag has 2 rows",

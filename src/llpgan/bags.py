@@ -53,7 +53,7 @@ class Bags:
 
     def __post_init__(self, tolerance: float) -> None:
         _checks.instances(self.instances, self.features)
-        _checks.same_length("instances", self.instances, "bag of each row", self.bag_index)
+        _checks.same_length("instances", self.instances, "entries of bag_of_row", self.bag_index)
         _checks.no_empty_bag(self.bag_index, self.bag_ids)
         _checks.classes(self.classes, self.proportions)
         proportions = _checks.proportions(self.proportions, self.bag_ids, tolerance)
