@@ -3,12 +3,15 @@
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import InitVar, dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from llpgan import _checks, _keys
+
+if TYPE_CHECKING:
+    from llpgan.sources import Columns, Encoder
 
 Array = NDArray[Any]
 _ROWS_AT_ONCE = 2**14  # of sums over bags, so that no second table of instances is made
@@ -18,7 +21,7 @@ _ROWS_AT_ONCE = 2**14  # of sums over bags, so that no second table of instances
 class Bags:
     """Instances, the bag of each, and the class proportions of each bag; checked when it is made.
 
-    Make one with :meth:`from_arrays`, :meth:`from_labels` or :meth:`from_row_proportions`. Bags stand in the
+    Make one with :meth:`from_tables`, :meth:`from_arrays`, :meth:`from_labels` or :meth:`from_row_proportions`. Bags stand in the
     sorted order of their ids (of first appearance, where ids cannot be compared), whatever the order of rows.
 
     Attributes:
@@ -29,6 +32,7 @@ class Bags:
         bag_ids: the bags' names, any hashable values.
         classes: the classes' names, in the order of the columns of ``proportions``.
         features: the columns' names, if the instances came with names.
+        encoder: how a user's rows became these instances, so that a model can do the same with new ones.
         tolerance: proportions that sum to one only within this much are renormalised; beyond it, an error.
 
     >>> bags = Bags.from_arrays(
@@ -49,6 +53,7 @@ class Bags:
     bag_ids: tuple[Hashable, ...]
     classes: Array
     features: Sequence[str] | None = None
+    encoder: "Encoder | None" = None
     tolerance: InitVar[float] = 0.01
 
     def __post_init__(self, tolerance: float) -> None:
@@ -58,6 +63,57 @@ class Bags:
         _checks.classes(self.classes, self.proportions)
         proportions = _checks.proportions(self.proportions, self.bag_ids, tolerance)
         object.__setattr__(self, "proportions", proportions)
+
+    @classmethod
+    def from_tables(
+        cls,
+        instances: Any,
+        proportions: Any = None,
+        *,
+        bag: str | Sequence[str] | None = None,
+        counts: Any = None,
+        label: str | None = None,
+        classes: Sequence[str] | None = None,
+        columns: "Columns | None" = None,
+        image: str | None = None,
+        image_size: tuple[int, int] | None = None,
+        tolerance: float = 0.01,
+    ) -> "Bags":
+        """Make bags from what users have: a table of rows, and a table of the bags' proportions or counts.
+
+        Args:
+            instances: a CSV or Parquet file, a pandas or polars frame, a dict of columns; a table of paths of
+                images, or a folder with a folder of images a bag; an ``.npz`` with an array ``instances``.
+            proportions: a table with a row a bag: the columns of the bag, and a column a class.
+            bag: the column, or the columns, that say which bag a row belongs to; in both tables.
+            counts: a table like ``proportions`` that holds counts, which may be of a larger population.
+            label: a column of labels: it is never a feature. Without proportions and counts, it is counted in
+                each bag, and then forgotten.
+            classes: the columns of ``proportions`` or ``counts`` that are classes; None for all but the bag's.
+            columns: which columns are features and of what kind; None to see it from their values.
+            image: the column that holds paths of images.
+            image_size: height and width that all images are brought to.
+            tolerance: proportions that sum to one only within this much are renormalised; beyond it, an error.
+
+        >>> people = {"age": [20, 60, 44], "state": ["Ohio", "Iowa", "Ohio"]}
+        >>> results = {"state": ["Iowa", "Ohio"], "no": [1.0, 0.5], "yes": [0.0, 0.5]}
+        >>> Bags.from_tables(people, results, bag="state")
+        Bags(3 instances of shape (1,), 2 bags of 1 to 2, 2 classes)
+        """
+        from llpgan.sources import bags_from_tables
+
+        return bags_from_tables(
+            instances,
+            proportions,
+            bag=bag,
+            counts=counts,
+            label=label,
+            classes=classes,
+            columns=columns,
+            image=image,
+            image_size=image_size,
+            tolerance=tolerance,
+        )
 
     @classmethod
     def from_arrays(

@@ -1,7 +1,8 @@
 """The one base class: scikit-learn's contract on one side, bags on the other."""
 
 from abc import abstractmethod
-from typing import Any, ClassVar, Self
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,9 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from llpgan import _checks
 from llpgan.bags import Bags
+
+if TYPE_CHECKING:
+    from llpgan.sources import Encoder
 
 Array = NDArray[Any]
 
@@ -27,10 +31,13 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     Attributes:
         classes_: the classes, in the order of ``predict_proba``'s columns.
         n_features_in_: the number of columns, or of channels where instances are images.
+        encoder_: how the rows of a user's table become instances, if the model learned from a table. New rows then
+            go into ``predict`` as they come.
     """
 
     classes_: Array
     n_features_in_: int
+    encoder_: "Encoder | None"
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
 
     # Where scikit-learn routes metadata, `groups` goes to fit and score without being asked for.
@@ -45,6 +52,7 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 f"it holds each row's label, or the proportions of its bag"
             )
         instances = self._checked(X, reset=True)
+        self.encoder_ = None
         return self.fit_bags(_bags_of_rows(instances, y, groups, self._feature_names()))
 
     @abstractmethod
@@ -59,7 +67,7 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def predict_proba(self, X: Any) -> Array:
         """The probability of each class for each instance."""
         check_is_fitted(self, "classes_")
-        instances = self._checked(X, reset=False)
+        instances = self._checked(self._encoded(X), reset=False)
         _checks.instances(instances, self._feature_names())
         self._refuse_other_shape(instances)
         return self._probabilities(instances)
@@ -70,6 +78,8 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         That is one minus the mean over bags of the total variation distance between the bag's proportions and
         its mean prediction: 1 is perfect, and no instance's label is needed.
         """
+        check_is_fitted(self, "classes_")
+        X = self._encoded(X)
         if _are_labels(y):
             return float(accuracy_score(column_or_1d(y), self.predict(X), sample_weight=sample_weight))
         bags = _bags_of_rows(np.asanyarray(X), y, groups, self._feature_names())
@@ -86,6 +96,23 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.classes_ = bags.classes
         self.n_features_in_ = bags.instances.shape[1]
         self.instance_shape_ = bags.instances.shape[1:]
+        self.encoder_ = bags.encoder
+        self._note_features(None if bags.encoder else bags.features)
+
+    def _note_features(self, names: Sequence[str] | None) -> None:
+        """Under the attribute that scikit-learn reads, which is there only if the user's columns have names."""
+        if names is not None:
+            self.feature_names_in_ = np.array(names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+
+    def _encoded(self, X: Any) -> Any:
+        """Instances from a user's rows, where the model learned from such; arrays are instances already."""
+        if self.encoder_ is None or isinstance(X, np.ndarray):
+            return X
+        from llpgan.sources import open_rows
+
+        return self.encoder_.encode(open_rows(X, self.encoder_.text_columns))
 
     def _checked(self, X: Any, *, reset: bool) -> Array:
         """Scikit-learn's own checks; that values are finite is ours to say, with row and column."""
@@ -93,7 +120,9 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             validate_data(self, X, reset=reset, allow_nd=True, ensure_all_finite=False, dtype="numeric")
         )
 
-    def _feature_names(self) -> list[str] | None:
+    def _feature_names(self) -> Sequence[str] | None:
+        if getattr(self, "encoder_", None) is not None:
+            return self.encoder_.features
         names = getattr(self, "feature_names_in_", None)
         return None if names is None else names.tolist()
 
@@ -110,7 +139,7 @@ def _are_labels(y: Any) -> bool:
     return len(shape) < 2 or shape[1] == 1
 
 
-def _bags_of_rows(instances: Array, y: Any, groups: Any, features: list[str] | None) -> Bags:
+def _bags_of_rows(instances: Array, y: Any, groups: Any, features: Sequence[str] | None) -> Bags:
     y = y if hasattr(y, "columns") else np.asarray(y)  # a frame names its classes
     _checks.same_length("instances", instances, "entries of y", y)
     if not _are_labels(y):

@@ -1,0 +1,20 @@
+"""What users have: tables, images and arrays, read, checked, encoded, and joined with the proportions of their bags."""
+
+from llpgan.sources.assembly import bags_from_tables, label_values
+from llpgan.sources.columns import Columns
+from llpgan.sources.opening import open_rows
+from llpgan.sources.reading import is_table, read_table
+from llpgan.sources.rows import Encoder, Rows
+from llpgan.sources.table_encoder import TableEncoder
+
+__all__ = [
+    "Columns",
+    "Encoder",
+    "Rows",
+    "TableEncoder",
+    "bags_from_tables",
+    "is_table",
+    "label_values",
+    "open_rows",
+    "read_table",
+]

@@ -1,0 +1,111 @@
+"""Images: a folder a bag, or a table with the path of each."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from PIL import Image, UnidentifiedImageError
+
+from llpgan.sources.rows import Rows
+
+Bytes = NDArray[np.uint8]
+IMAGE_COLUMN, FOLDER_COLUMN = "image", "folder"
+_ENDINGS = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp")
+
+
+def open_folder(folder: Path) -> Rows:
+    """All images below a folder in the order of their paths; the bag of each is the folder that it is in."""
+    paths = sorted(path for path in folder.rglob("*") if path.suffix.lower() in _ENDINGS and path.is_file())
+    if not paths:
+        raise ValueError(f"{folder} holds no image: files that end in {', '.join(_ENDINGS)} would be")
+    relative = [path.relative_to(folder) for path in paths]
+    columns = {IMAGE_COLUMN: map(Path.as_posix, relative), FOLDER_COLUMN: (p.parent.as_posix() for p in relative)}
+    table = pa.table({name: pa.array(list(values), pa.string()) for name, values in columns.items()})
+    return Rows(str(folder), table, folder=folder, image=IMAGE_COLUMN)
+
+
+@dataclass(frozen=True)
+class ImageEncoder:
+    """Image files become bytes (channels, height, width), all of one size.
+
+    Attributes:
+        column: with the path of each image.
+        shape: channels (one for grey, three for colour), height and width.
+        resize: whether images of another size are brought to this one; else they are refused.
+    """
+
+    column: str
+    shape: tuple[int, int, int]
+    resize: bool = False
+
+    @classmethod
+    def learned(cls, rows: Rows, column: str, size: tuple[int, int] | None = None) -> "ImageEncoder":
+        """In grey if the first image is; of its size, unless a size (height, width) is given."""
+        path = next(_paths(rows, column))
+        with _opened(path, 0) as first:
+            channels = 1 if first.mode in ("1", "L", "I", "I;16", "F") else 3
+            height, width = size or (first.height, first.width)
+        return cls(column, (channels, height, width), resize=size is not None)
+
+    @property
+    def features(self) -> None:
+        """Pixels have no names."""
+
+    @property
+    def positions(self) -> dict[str, list[int]]:
+        """None: a pixel is no column of the user's."""
+        return {}
+
+    @property
+    def notes(self) -> list[str]:
+        """What images became."""
+        channels, height, width = self.shape
+        return [f"images are {width} x {height} pixels, {'grey' if channels == 1 else 'in colour'}"]
+
+    @property
+    def text_columns(self) -> list[str]:
+        """The column of paths."""
+        return [self.column]
+
+    def encode(self, rows: Rows) -> Bytes:
+        """(N, channels, height, width)."""
+        images = np.empty((len(rows), *self.shape), dtype=np.uint8)
+        for row, path in enumerate(_paths(rows, self.column)):
+            images[row] = self._read(path, row)
+        return images
+
+    def _read(self, path: Path, row: int) -> Bytes:
+        channels, height, width = self.shape
+        with _opened(path, row) as image:
+            if image.size != (width, height) and not self.resize:
+                raise ValueError(
+                    f"row {row}: {path} is {image.width} x {image.height} pixels, but the others are {width} x "
+                    f"{height}: give an image size that all are brought to"
+                )
+            image = image.convert("L" if channels == 1 else "RGB")
+            sized = image if image.size == (width, height) else image.resize((width, height))
+        pixels = np.asarray(sized)
+        return pixels[None] if channels == 1 else pixels.transpose(2, 0, 1)
+
+
+def _paths(rows: Rows, column: str) -> Iterator[Path]:
+    for row, path in enumerate(rows.column(column)):
+        if path.as_py() is None:
+            raise ValueError(f"{rows.name}, row {row}: no path in column {column!r}")
+        yield rows.folder / str(path.as_py())
+
+
+def _opened(path: Path, row: int) -> Any:
+    """The image, read as a whole, so that a file that is cut off is found here."""
+    try:
+        image = Image.open(path)
+        image.load()
+        return image
+    except FileNotFoundError:
+        raise FileNotFoundError(f"row {row}: there is no image {path}") from None
+    except (UnidentifiedImageError, OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
+        raise ValueError(f"row {row}: {path} is not an image that can be read: {error}") from error

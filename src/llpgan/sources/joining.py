@@ -1,0 +1,115 @@
+"""Rows of one table and proportions of another, joined by bag."""
+
+import warnings
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from llpgan.sources import values
+
+Index = NDArray[np.int64]
+Shares = NDArray[np.float64]
+
+
+def bag_keys(table: pa.Table, names: Sequence[str], file: str = "the table") -> tuple[Index, tuple[Hashable, ...]]:
+    """For each row the position of its bag, and the bags' ids in order: values of one column, tuples of several.
+
+    >>> bag_keys(pa.table({"state": ["OH", "IA", "OH"], "county": [1, 1, 2]}), ["state", "county"])
+    (array([1, 0, 2]), (('IA', 1), ('OH', 1), ('OH', 2)))
+    """
+    for name in names:
+        if name not in table.column_names:
+            raise ValueError(f"{file} has no column {name!r}; there are {', '.join(map(repr, table.column_names))}")
+    index, ids = _key(table[names[0]], names[0], file)
+    if len(names) == 1:
+        return index, ids
+    tuples: list[tuple[Hashable, ...]] = [(value,) for value in ids]
+    for name in names[1:]:
+        more, more_ids = _key(table[name], name, file)
+        pairs, index = np.unique(index * len(more_ids) + more, return_inverse=True)
+        tuples = [(*tuples[pair // len(more_ids)], more_ids[pair % len(more_ids)]) for pair in pairs.tolist()]
+    return index, tuple(tuples)
+
+
+def _key(column: pa.ChunkedArray, name: str, file: str) -> tuple[Index, tuple[Hashable, ...]]:
+    for row in np.flatnonzero(values.missing(column)):
+        raise ValueError(f"{file}, row {row} has no bag: its {name!r} is missing")
+    codes = column.combine_chunks() if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+    codes = codes.combine_chunks() if isinstance(codes, pa.ChunkedArray) else codes
+    used, index = np.unique(np.asarray(codes.indices), return_inverse=True)
+    ids = np.array(codes.dictionary.take(pa.array(used)).to_pylist(), dtype=object)
+    order = np.argsort(ids, kind="stable")
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    return rank[index], tuple(ids[order].tolist())
+
+
+@dataclass(frozen=True)
+class BagTable:
+    """The proportions (or counts) of bags as a user's table gives them: a row a bag, a column a class."""
+
+    ids: tuple[Hashable, ...]
+    numbers: Shares
+    classes: tuple[str, ...]
+    file: str
+
+    @classmethod
+    def of(cls, table: pa.Table, bag: Sequence[str], classes: Sequence[str] | None, file: str) -> "BagTable":
+        """All columns but those of the bag are classes, unless classes are named."""
+        index, ids = bag_keys(table, bag, file)
+        for row in np.flatnonzero(np.bincount(index) > 1):
+            twice = np.flatnonzero(index == row)[:2].tolist()
+            raise ValueError(f"{file}: bag {ids[row]!r} stands there twice, in rows {twice[0]} and {twice[1]}")
+        names = tuple(classes or [name for name in table.column_names if name not in bag])
+        numbers = np.column_stack([_class_column(table, name, file) for name in names])
+        return cls(ids, numbers[np.argsort(index)], names, file)
+
+    def rows_of(self, bag_ids: Sequence[Hashable], instances_file: str) -> Shares:
+        """The row of each bag of instances. Bags without a row are refused; rows without a bag get a word."""
+        place = {bag: row for row, bag in enumerate(self.ids)}
+        lacking = [bag for bag in bag_ids if bag not in place]
+        if lacking:
+            raise ValueError(
+                f"bag {lacking[0]!r}{_and_more(lacking)} of {instances_file} has no row in {self.file}"
+                f"{_other_type(lacking[0], self.ids[0])}"
+            )
+        spare = sorted(place.keys() - set(bag_ids), key=place.__getitem__)
+        if spare:
+            warnings.warn(
+                f"bag {spare[0]!r}{_and_more(spare)} of {self.file} has no instance in {instances_file}",
+                stacklevel=4,
+            )
+        return self.numbers[[place[bag] for bag in bag_ids]]
+
+
+def counts_as_shares(counts: Shares, bag_ids: Sequence[Hashable]) -> Shares:
+    """Each bag's counts over their sum. They may be of a larger population than the rows at hand."""
+    for bag, column in np.argwhere(~(counts >= 0)):
+        raise ValueError(f"bag {bag_ids[bag]!r}: the count {counts[bag, column]:g} of class {column} is no count")
+    sums = counts.sum(axis=1, keepdims=True)
+    for bag in np.flatnonzero(sums == 0):
+        raise ValueError(f"bag {bag_ids[bag]!r}: its counts sum to 0")
+    return counts / sums
+
+
+def _class_column(table: pa.Table, name: str, file: str) -> Shares:
+    if name not in table.column_names:
+        raise ValueError(f"{file} has no column {name!r} for that class; there are {table.column_names}")
+    try:
+        return values.as_numbers(name, table[name])
+    except ValueError as error:
+        raise ValueError(f"{file}: {error}; name the columns that are classes (classes) if this is none") from None
+
+
+def _and_more(names: Sequence[Any]) -> str:
+    return f" (and {len(names) - 1} more)" if len(names) > 1 else ""
+
+
+def _other_type(mine: Any, theirs: Any) -> str:
+    if type(mine) is type(theirs):
+        return ""
+    return f": it is a {type(mine).__name__} here and a {type(theirs).__name__} there, such as {theirs!r}"

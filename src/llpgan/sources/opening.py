@@ -1,0 +1,28 @@
+"""The rows of any source: a file by its ending, a folder of images, a frame."""
+
+from pathlib import Path
+from typing import Any
+
+from llpgan.sources.arrays import open_npy, open_npz
+from llpgan.sources.images import open_folder
+from llpgan.sources.reading import Text, name_of, read_table
+from llpgan.sources.rows import Rows
+
+_ARRAYS = {".npy": open_npy, ".npz": open_npz}
+
+
+def open_rows(source: Any, text: Text = ()) -> Rows:
+    """The rows of a table (file, frame, dict of columns), of an ``.npz`` or ``.npy``, or of a folder of images.
+
+    >>> open_rows({"age": [31, 47]}).column("age").to_pylist()
+    [31, 47]
+    """
+    if isinstance(source, Rows):
+        return source
+    path = Path(source) if isinstance(source, str | Path) else None
+    if path is not None and path.is_dir():
+        return open_folder(path)
+    if path is not None and path.exists() and path.suffix in _ARRAYS:
+        return _ARRAYS[path.suffix](path)
+    folder = Path() if path is None else path.parent
+    return Rows(name_of(source), read_table(source, text), folder=folder)

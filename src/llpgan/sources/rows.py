@@ -1,0 +1,62 @@
+"""What a user's source holds, whatever it is: a row an instance, with columns by name."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import pyarrow as pa
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of a table, of an archive of arrays, or of a folder of images.
+
+    Attributes:
+        name: of the source, for messages.
+        table: columns of features, bags, labels or paths of images.
+        array: the instances, where they are an array already.
+        folder: where relative paths of images start from.
+        image: the column that holds paths of images, if the source itself says so.
+    """
+
+    name: str
+    table: pa.Table
+    array: Array | None = None
+    folder: Path = Path()
+    image: str | None = None
+
+    def __len__(self) -> int:
+        return int(self.table.num_rows) if self.array is None else len(self.array)
+
+    def column(self, name: str) -> pa.ChunkedArray:
+        """A column by its name."""
+        if name not in self.table.column_names:
+            there = ", ".join(map(repr, self.table.column_names)) or "no columns"
+            raise ValueError(f"{self.name} has no column {name!r}; there are {there}")
+        return self.table[name]
+
+
+class Encoder(Protocol):
+    """From a user's rows to instances, as learned from the training rows."""
+
+    @property
+    def features(self) -> tuple[str, ...] | None:
+        """The names of the encoded columns, if instances have columns."""
+
+    @property
+    def positions(self) -> dict[str, list[int]]:
+        """For each column of the user, its encoded columns."""
+
+    @property
+    def notes(self) -> list[str]:
+        """What a user should know of it, in words."""
+
+    @property
+    def text_columns(self) -> list[str]:
+        """The columns that must be read as text, whatever they look like."""
+
+    def encode(self, rows: Rows) -> Array:
+        """Instances, one a row."""

@@ -1,0 +1,86 @@
+"""From the columns of a user's table to instances, and the same for new rows later."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Self
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from llpgan.sources.columns import Columns, LeftOut, learned
+from llpgan.sources.encoders import Category, ColumnEncoder
+from llpgan.sources.rows import Rows
+
+
+@dataclass(frozen=True)
+class TableEncoder:
+    """How a table becomes instances: numbers in one scale, a column for each category, dates as days.
+
+    >>> from llpgan.sources import open_rows
+    >>> people = {"age": [20, 60, None], "city": ["Rome", "Oslo", "Rome"], "note": ["-", "-", "-"]}
+    >>> encoder = TableEncoder.learned(open_rows(people).table, Columns(min_count=1))
+    >>> encoder.features
+    ('age', 'age=(missing)', 'city=Oslo', 'city=Rome')
+    >>> encoder.left_out
+    {'note': "all rows have the same value, '-'"}
+    >>> encoder.encode(open_rows({"city": ["Oslo", "Bonn"], "age": [40, 20]})).round(2)
+    array([[ 0.  ,  0.  ,  1.  ,  0.  ],
+           [-1.22,  0.  ,  0.  ,  0.  ]], dtype=float32)
+    """
+
+    columns: tuple[ColumnEncoder, ...]
+    left_out: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def learned(cls, table: pa.Table, columns: Columns | None = None, reserved: Sequence[str] = ()) -> Self:
+        """From the training rows; ``reserved`` columns, of bags and labels, are never features."""
+        columns = columns or Columns()
+        encoders, left_out = [], {}
+        for name in columns.chosen(table.column_names, reserved):
+            try:
+                encoders.append(learned(name, table[name], columns))
+            except LeftOut as reason:
+                left_out[name] = str(reason)
+        if not encoders:
+            why = "; ".join(f"{name!r} is left out, {reason}" for name, reason in left_out.items())
+            raise ValueError(f"no column is left to learn from: {why or 'all are of bags or labels'}")
+        return cls(tuple(encoders), left_out)
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """The names of the encoded columns."""
+        return tuple(name for column in self.columns for name in column.features)
+
+    @property
+    def positions(self) -> dict[str, list[int]]:
+        """For each column of the table, its encoded columns."""
+        ends = np.cumsum([len(column.features) for column in self.columns]).tolist()
+        starts = [0, *ends[:-1]]
+        return {c.name: list(range(*ends_of)) for c, *ends_of in zip(self.columns, starts, ends, strict=True)}
+
+    @property
+    def notes(self) -> list[str]:
+        """Which columns were left out, in words."""
+        return [f"column {name!r} is left out: {reason}" for name, reason in self.left_out.items()]
+
+    @property
+    def text_columns(self) -> list[str]:
+        """The columns that a file must be read as text for, whatever they look like."""
+        return [column.name for column in self.columns if isinstance(column, Category)]
+
+    def encode(self, rows: Rows) -> NDArray[np.float32]:
+        """Instances, one a row; the table's columns may stand in any order."""
+        self._refuse_absent(rows)
+        instances = np.zeros((len(rows), len(self.features)), dtype=np.float32)
+        for column, positions in zip(self.columns, self.positions.values(), strict=True):
+            column.write(rows.table[column.name], instances[:, positions[0] : positions[-1] + 1])
+        return instances
+
+    def _refuse_absent(self, rows: Rows) -> None:
+        there = rows.table.column_names
+        if absent := [column.name for column in self.columns if column.name not in there]:
+            raise ValueError(
+                f"{rows.name} has no column {', '.join(map(repr, absent))}, which the model was trained on; "
+                f"there are {', '.join(map(repr, there))}"
+            )

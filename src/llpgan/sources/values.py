@@ -1,0 +1,118 @@
+"""The values of one column as numbers, days or text; what cannot be read is named by column and row."""
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+Values = NDArray[np.float64]
+_NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
+_DAY = 24 * 3600.0
+
+
+def is_text(column: pa.ChunkedArray) -> bool:
+    """Whether the values are strings, also where they are held as codes."""
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
+def is_time(column: pa.ChunkedArray) -> bool:
+    """Whether the values are dates, moments, times of the day or durations."""
+    return bool(pa.types.is_temporal(column.type))
+
+
+def missing(column: pa.ChunkedArray) -> NDArray[np.bool_]:
+    """For each row, whether it has no value."""
+    return np.asarray(pc.is_null(column, nan_is_null=True))
+
+
+def plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The values themselves, where a column holds codes."""
+    return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+
+
+def as_numbers(name: str, column: pa.ChunkedArray) -> Values:
+    """The values as floats, NaN where they are missing.
+
+    >>> as_numbers("age", pa.chunked_array([["31", None, "4e1"]]))
+    array([31., nan, 40.])
+    """
+    column = plain(column)
+    if is_text(column):
+        _refuse_text(name, column)
+        column = pc.utf8_trim_whitespace(column)
+    numbers = _floats(_cast(name, column, pa.float64(), "numbers"))
+    for row in np.flatnonzero(np.isinf(numbers)):
+        raise ValueError(f"column {name!r}, row {row}: {numbers[row]} is not a finite number")
+    return numbers
+
+
+def as_days(name: str, column: pa.ChunkedArray) -> Values:
+    """Dates and moments as days since 1970, times of the day and durations as days; NaN where they are missing.
+
+    >>> as_days("seen", pa.chunked_array([["1970-01-02", "1970-01-01 12:00:00", None]]))
+    array([1. , 0.5, nan])
+    """
+    column = plain(column)
+    if is_text(column):
+        column = _cast(name, column, pa.timestamp("s"), "dates such as 2016-11-08 or 2016-11-08 20:15:00")
+    if pa.types.is_date(column.type):
+        return _floats(column.cast(pa.date32()).cast(pa.int32()).cast(pa.float64()))
+    if pa.types.is_timestamp(column.type) or pa.types.is_duration(column.type) or pa.types.is_time(column.type):
+        wide = column.cast(_in_seconds_or_finer(column.type))
+        return _floats(wide.cast(pa.int64()).cast(pa.float64())) / (_ticks(column.type) * _DAY)
+    raise ValueError(f"column {name!r} holds {column.type}: it cannot be read as dates")
+
+
+def as_text(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The values as text; whole numbers alike, whether a table holds them as 7 or as 7.0.
+
+    >>> as_text("zone", pa.chunked_array([[7.0, None]])).to_pylist()
+    ['7', None]
+    """
+    if is_text(column):
+        return column
+    if pa.types.is_floating(column.type):
+        column = _whole(column)
+    return _cast(name, plain(column), pa.string(), "text")
+
+
+def share_of_numbers(column: pa.ChunkedArray) -> float:
+    """Of the values of a text column that are there, the share that are numbers."""
+    looks_like = pc.match_substring_regex(plain(column), _NUMBER)
+    return pc.mean(looks_like.cast(pa.float64())).as_py() or 0.0
+
+
+def _whole(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    column = pc.if_else(pc.is_nan(column), None, column)
+    return column.cast(pa.int64()) if pc.all(pc.equal(pc.round(column), column)).as_py() else column
+
+
+def _refuse_text(name: str, column: pa.ChunkedArray) -> None:
+    looks_like = pc.fill_null(pc.match_substring_regex(column, _NUMBER), True)
+    for row in np.flatnonzero(~np.asarray(looks_like)):
+        raise ValueError(f"column {name!r}, row {row}: {column[int(row)].as_py()!r} is not a number")
+
+
+def _cast(name: str, column: pa.ChunkedArray, to: pa.DataType, what: str) -> pa.ChunkedArray:
+    try:
+        return column.cast(to)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise ValueError(f"column {name!r} holds {column.type}, not {what}: {error}") from None
+
+
+def _floats(column: pa.ChunkedArray) -> Values:
+    return np.asarray(column.fill_null(np.nan).to_numpy())
+
+
+def _ticks(kind: Any) -> float:
+    return {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}[kind.unit]
+
+
+def _in_seconds_or_finer(kind: Any) -> pa.DataType:
+    """The same values in a type that is as wide as an integer of 64 bits."""
+    if pa.types.is_time32(kind):
+        return pa.int32()
+    return pa.int64()
