@@ -21,8 +21,9 @@ _ROWS_AT_ONCE = 2**14  # of sums over bags, so that no second table of instances
 class Bags:
     """Instances, the bag of each, and the class proportions of each bag; checked when it is made.
 
-    Make one with :meth:`from_tables`, :meth:`from_arrays`, :meth:`from_labels` or :meth:`from_row_proportions`. Bags stand in the
-    sorted order of their ids (of first appearance, where ids cannot be compared), whatever the order of rows.
+    Make one with :meth:`from_tables`, :meth:`from_arrays`, :meth:`from_labels` or :meth:`from_row_proportions`.
+    Bags stand in the sorted order of their ids (of first appearance, where ids cannot be compared), whatever the
+    order of rows.
 
     Attributes:
         instances: one row an instance: a table ``(N, features)`` or images ``(N, channels, height, width)``.

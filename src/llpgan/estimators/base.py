@@ -121,8 +121,9 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
 
     def _feature_names(self) -> Sequence[str] | None:
-        if getattr(self, "encoder_", None) is not None:
-            return self.encoder_.features
+        encoder = getattr(self, "encoder_", None)
+        if encoder is not None:
+            return tuple(encoder.features or ()) or None
         names = getattr(self, "feature_names_in_", None)
         return None if names is None else names.tolist()
 

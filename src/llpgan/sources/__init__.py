@@ -1,4 +1,4 @@
-"""What users have: tables, images and arrays, read, checked, encoded, and joined with the proportions of their bags."""
+"""What users have: tables, images, arrays; read, checked, encoded, and joined with their bags' proportions."""
 
 from llpgan.sources.assembly import bags_from_tables, label_values
 from llpgan.sources.columns import Columns

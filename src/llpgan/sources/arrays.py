@@ -20,13 +20,15 @@ def open_npy(path: Path) -> Rows:
 
 
 def open_npz(path: Path) -> Rows:
-    """Instances are the array of that name, or the only one with more than one dimension; the others are columns."""
+    """Instances are the array of that name, or the only one of two or more dimensions; the others are columns."""
     with _loaded(path) as archive:
         arrays = {name: _member(path, archive, name) for name in archive.files}
     instances = arrays.pop(_name_of_instances(path, arrays))
     for name, column in arrays.items():
         if column.shape != (len(instances),):
-            raise ValueError(f"{path}: {name!r} has shape {column.shape}, but there are {len(instances)} instances")
+            raise ValueError(
+                f"{path}: {name!r} has shape {column.shape}, but there are {len(instances)} instances"
+            )
     return Rows(str(path), pa.table({name: pa.array(column) for name, column in arrays.items()}), instances)
 
 
@@ -65,7 +67,9 @@ class ArrayEncoder:
         """The array itself."""
         if rows.array is None or rows.array.shape[1:] != self.shape:
             found = "a table" if rows.array is None else f"instances of shape {rows.array.shape[1:]}"
-            raise ValueError(f"{rows.name} holds {found}, but the model was trained on arrays of shape {self.shape}")
+            raise ValueError(
+                f"{rows.name} holds {found}, but the model was trained on arrays of shape {self.shape}"
+            )
         return rows.array
 
 

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Hashable, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -55,6 +56,7 @@ def bags_from_tables(
         refuse_leak(rows.table, unsaid, bag_index, shares.proportions, shares.classes.tolist())
     for note in encoder.notes:
         warnings.warn(note, stacklevel=3)
+    rows = replace(rows, keep=False)
     return Bags(
         instances=encoder.encode(rows),
         bag_index=bag_index,

@@ -45,7 +45,9 @@ class Columns:
             if isinstance(getattr(self, option.name), str):
                 object.__setattr__(self, option.name, (getattr(self, option.name),))
         if twice := [name for name in self._typed() if self._typed().count(name) > 1]:
-            raise ValueError(f"column {twice[0]!r} is given two kinds: numbers, categories and dates exclude each other")
+            raise ValueError(
+                f"column {twice[0]!r} is given two kinds: numbers, categories and dates exclude each other"
+            )
         if both := set(self.drop) & {*self._typed(), *(self.only or ())}:
             raise ValueError(f"column {min(both)!r} is both asked for and left out (drop)")
 
@@ -69,7 +71,7 @@ class Columns:
         return (*self.numbers, *self.categories, *self.dates)
 
 
-class LeftOut(Exception):
+class LeftOut(Exception):  # noqa: N818, it is no error
     """A column that tells nothing, and why."""
 
 
@@ -118,7 +120,7 @@ def _refuse_few_texts(name: str, column: pa.ChunkedArray, numbers: float) -> Non
 
 
 def _leave_out_if_constant(column: pa.ChunkedArray) -> None:
-    if not column.null_count and len(column.unique()) == 1:
+    if not column.null_count and not values.has_more_values_than(column, 1):
         raise LeftOut(f"all rows have the same value, {column[0].as_py()!r}")
 
 

@@ -1,4 +1,4 @@
-"""One column of a table as columns of numbers: what each kind learns from the training rows, and does with others."""
+"""One column of a table as columns of numbers: what each kind learns from training rows, and does with others."""
 
 from abc import abstractmethod
 from dataclasses import dataclass
@@ -107,11 +107,13 @@ class Category(ColumnEncoder):
     def learned(cls, name: str, column: pa.ChunkedArray, min_count: int, max_categories: int) -> Self:
         """The values that are frequent enough, in alphabetical order."""
         counts = pc.value_counts(values.plain(values.as_text(name, column)).drop_null())
-        by_count = sorted(zip(counts.field(0).to_pylist(), counts.field(1).to_pylist(), strict=True), key=_rarest_last)
+        pairs = zip(counts.field(0).to_pylist(), counts.field(1).to_pylist(), strict=True)
+        by_count = sorted(pairs, key=_rarest_last)
         frequent = [value for value, count in by_count if count >= min_count][:max_categories]
         if not frequent:  # a small table: its most frequent values
             frequent = [value for value, _ in by_count][:max_categories]
-        return cls(name, tuple(sorted(frequent)), len(frequent) < len(by_count), column.null_count >= min_count)
+        has_other = len(frequent) < len(by_count)
+        return cls(name, tuple(sorted(frequent)), has_other, column.null_count >= min_count)
 
     @property
     def features(self) -> list[str]:

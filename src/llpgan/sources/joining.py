@@ -23,7 +23,9 @@ def bag_keys(table: pa.Table, names: Sequence[str], file: str = "the table") -> 
     """
     for name in names:
         if name not in table.column_names:
-            raise ValueError(f"{file} has no column {name!r}; there are {', '.join(map(repr, table.column_names))}")
+            raise ValueError(
+                f"{file} has no column {name!r}; there are {', '.join(map(repr, table.column_names))}"
+            )
     index, ids = _key(table[names[0]], names[0], file)
     if len(names) == 1:
         return index, ids
@@ -91,7 +93,7 @@ def counts_as_shares(counts: Shares, bag_ids: Sequence[Hashable]) -> Shares:
     for bag, column in np.argwhere(~(counts >= 0)):
         raise ValueError(f"bag {bag_ids[bag]!r}: the count {counts[bag, column]:g} of class {column} is no count")
     sums = counts.sum(axis=1, keepdims=True)
-    for bag in np.flatnonzero(sums == 0):
+    for bag in np.flatnonzero(sums == 0).tolist():
         raise ValueError(f"bag {bag_ids[bag]!r}: its counts sum to 0")
     return counts / sums
 

@@ -1,4 +1,4 @@
-"""Tables from anywhere: CSV (plain or gzip) and Parquet files, pandas and polars frames, Arrow, dicts of columns."""
+"""Tables from anywhere: CSV (plain or gzip) and Parquet, pandas and polars frames, Arrow, dicts of columns."""
 
 import re
 from collections.abc import Callable, Collection, Mapping
@@ -16,8 +16,9 @@ Text = Collection[str]
 
 
 def read_table(source: Any, text: Text = ()) -> pa.Table:
-    """The table of a file, or of a frame; with the ``text`` columns of a CSV as they stand, also where they look
-    like numbers.
+    """The table of a file, or of a frame.
+
+    The ``text`` columns of a CSV are read as they stand, also where they look like numbers.
 
     >>> read_table({"age": [31, 47], "state": ["Ohio", "Iowa"]}).num_rows
     2

@@ -1,5 +1,7 @@
 """What a user's source holds, whatever it is: a row an instance, with columns by name."""
 
+from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -20,6 +22,7 @@ class Rows:
         array: the instances, where they are an array already.
         folder: where relative paths of images start from.
         image: the column that holds paths of images, if the source itself says so.
+        keep: whether the table stays after its parts were gone through; else each part's memory is let go.
     """
 
     name: str
@@ -27,6 +30,7 @@ class Rows:
     array: Array | None = None
     folder: Path = Path()
     image: str | None = None
+    keep: bool = True
 
     def __len__(self) -> int:
         return int(self.table.num_rows) if self.array is None else len(self.array)
@@ -37,6 +41,14 @@ class Rows:
             there = ", ".join(map(repr, self.table.column_names)) or "no columns"
             raise ValueError(f"{self.name} has no column {name!r}; there are {there}")
         return self.table[name]
+
+    def parts(self, n_rows: int) -> Iterator[pa.Table]:
+        """The table, at most so many rows at a time."""
+        batches = deque(self.table.to_batches(max_chunksize=n_rows))
+        if not self.keep:
+            object.__setattr__(self, "table", self.table.slice(0, 0).combine_chunks())
+        while batches:
+            yield pa.Table.from_batches([batches.popleft()])
 
 
 class Encoder(Protocol):

@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 from llpgan.sources.columns import Columns, LeftOut, learned
 from llpgan.sources.encoders import Category, ColumnEncoder
 from llpgan.sources.rows import Rows
+from llpgan.sources.values import RowError
+
+_ROWS_AT_ONCE = 2**14  # so that the rows being written stay in the processor's cache
 
 
 @dataclass(frozen=True)
@@ -73,9 +76,18 @@ class TableEncoder:
         """Instances, one a row; the table's columns may stand in any order."""
         self._refuse_absent(rows)
         instances = np.zeros((len(rows), len(self.features)), dtype=np.float32)
-        for column, positions in zip(self.columns, self.positions.values(), strict=True):
-            column.write(rows.table[column.name], instances[:, positions[0] : positions[-1] + 1])
+        done = 0
+        for part in rows.parts(_ROWS_AT_ONCE):
+            try:
+                self._write(part, instances[done : done + len(part)])
+            except RowError as error:
+                raise ValueError(f"{rows.name}, {error.at(done)}") from None
+            done += len(part)
         return instances
+
+    def _write(self, table: pa.Table, out: NDArray[np.float32]) -> None:
+        for column, positions in zip(self.columns, self.positions.values(), strict=True):
+            column.write(table[column.name], out[:, positions[0] : positions[-1] + 1])
 
     def _refuse_absent(self, rows: Rows) -> None:
         there = rows.table.column_names

@@ -10,6 +10,19 @@ from numpy.typing import NDArray
 Values = NDArray[np.float64]
 _NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
 _DAY = 24 * 3600.0
+_FIRST_ROWS = 1000
+
+
+class RowError(ValueError):
+    """A value that cannot be read, by its column and row."""
+
+    def __init__(self, column: str, row: int, why: str) -> None:
+        super().__init__(f"column {column!r}, row {row}: {why}")
+        self.column, self.row, self.why = column, row, why
+
+    def at(self, first_row: int) -> "RowError":
+        """The same, where rows are a part of a table that begins at this one."""
+        return RowError(self.column, first_row + self.row, self.why)
 
 
 def is_text(column: pa.ChunkedArray) -> bool:
@@ -21,6 +34,16 @@ def is_text(column: pa.ChunkedArray) -> bool:
 def is_time(column: pa.ChunkedArray) -> bool:
     """Whether the values are dates, moments, times of the day or durations."""
     return bool(pa.types.is_temporal(column.type))
+
+
+def has_more_values_than(column: pa.ChunkedArray, number: int) -> bool:
+    """Whether a column has more different values, missing ones aside; mostly its first rows tell.
+
+    >>> has_more_values_than(pa.chunked_array([[1, 2, 1, None]]), 1)
+    True
+    """
+    first_rows = column.slice(0, _FIRST_ROWS)
+    return any(pc.count_distinct(plain(part)).as_py() > number for part in (first_rows, column))
 
 
 def missing(column: pa.ChunkedArray) -> NDArray[np.bool_]:
@@ -45,7 +68,7 @@ def as_numbers(name: str, column: pa.ChunkedArray) -> Values:
         column = pc.utf8_trim_whitespace(column)
     numbers = _floats(_cast(name, column, pa.float64(), "numbers"))
     for row in np.flatnonzero(np.isinf(numbers)):
-        raise ValueError(f"column {name!r}, row {row}: {numbers[row]} is not a finite number")
+        raise RowError(name, int(row), f"{numbers[row]} is not a finite number")
     return numbers
 
 
@@ -81,8 +104,11 @@ def as_text(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 def share_of_numbers(column: pa.ChunkedArray) -> float:
     """Of the values of a text column that are there, the share that are numbers."""
-    looks_like = pc.match_substring_regex(plain(column), _NUMBER)
-    return pc.mean(looks_like.cast(pa.float64())).as_py() or 0.0
+    counts = pc.value_counts(column.drop_null())
+    different, rows = counts.field(0), np.asarray(counts.field(1))
+    different = different.cast(pa.string()) if pa.types.is_dictionary(different.type) else different
+    looks_like = np.asarray(pc.match_substring_regex(different, _NUMBER))
+    return float(rows[looks_like].sum() / max(1, rows.sum()))
 
 
 def _whole(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -93,7 +119,7 @@ def _whole(column: pa.ChunkedArray) -> pa.ChunkedArray:
 def _refuse_text(name: str, column: pa.ChunkedArray) -> None:
     looks_like = pc.fill_null(pc.match_substring_regex(column, _NUMBER), True)
     for row in np.flatnonzero(~np.asarray(looks_like)):
-        raise ValueError(f"column {name!r}, row {row}: {column[int(row)].as_py()!r} is not a number")
+        raise RowError(name, int(row), f"{column[int(row)].as_py()!r} is not a number")
 
 
 def _cast(name: str, column: pa.ChunkedArray, to: pa.DataType, what: str) -> pa.ChunkedArray:
