@@ -148,6 +148,10 @@ class DeepClassifier(LLPClassifier):
     def _objective(self, bags: Bags, fabric: Fabric) -> Objective:
         """Networks, optimisers and losses for these bags."""
 
+    def _networks(self, scaling: Scaling) -> dict[str, nn.Module]:
+        """The untrained networks by name; when trained, they are the attributes of that name and an underscore."""
+        return {"classifier": nn.Sequential(scaling, self._classifier())}
+
     def _keep(self, classifier: nn.Module, objective: Objective) -> None:
         """What is left of a training: networks that any machine can load."""
         self.classifier_ = classifier.cpu().eval()
@@ -167,16 +171,15 @@ class DeepClassifier(LLPClassifier):
             return probabilities
         return undo_bound(probabilities, self.bag_size_, self.prior_)
 
-    def _scaled_classifier(self, bags: Bags, scaling: Scaling) -> nn.Module:
-        """The network, behind the scaling that its instances need."""
-        shape, n_classes = self.instance_shape_, bags.n_classes
+    def _classifier(self) -> nn.Module:
+        shape, n_classes = self.instance_shape_, len(self.classes_)
         if isinstance(self.classifier, nn.Module):
             network = copy.deepcopy(self.classifier)
         else:
             make = self.classifier or default_pair(shape).classifier
             network = make(shape, n_classes, ACTIVATIONS[self.activation])
         check_classifier(network, shape, n_classes)
-        return nn.Sequential(scaling, network)
+        return network
 
     def _bag_loss(self) -> ProportionLoss:
         return self.proportion_loss if callable(self.proportion_loss) else PROPORTION_LOSSES[self.proportion_loss]

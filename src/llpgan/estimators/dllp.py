@@ -40,5 +40,6 @@ class DLLP(DeepClassifier):
     }
 
     def _objective(self, bags: Bags, fabric: Fabric) -> Objective:
-        classifier = self._scaled_classifier(bags, Scaling.of(bags.instances))
-        return ProportionObjective(self._player(classifier, fabric), self._bag_loss(), self.entropy_weight)
+        networks = self._networks(Scaling.of(bags.instances))
+        classifier = self._player(networks["classifier"], fabric)
+        return ProportionObjective(classifier, self._bag_loss(), self.entropy_weight)

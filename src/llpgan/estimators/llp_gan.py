@@ -80,16 +80,20 @@ class LLPGAN(DeepClassifier):
             return np.asarray(self.generator_(noise))
 
     def _objective(self, bags: Bags, fabric: Fabric) -> Objective:
-        scaling = Scaling.of(bags.instances)
+        networks = self._networks(Scaling.of(bags.instances))
         return AdversarialObjective(
-            self._player(self._scaled_classifier(bags, scaling), fabric),
-            self._player(nn.Sequential(self._generator(), Unscaling(scaling)), fabric),
+            self._player(networks["classifier"], fabric),
+            self._player(networks["generator"], fabric),
             self._bag_loss(),
             self.proportion_weight or float(bags.sizes.mean()),
             self.generator_loss if callable(self.generator_loss) else GENERATOR_LOSSES[self.generator_loss],
             self._noise(),
             self.noise_size,
         )
+
+    def _networks(self, scaling: Scaling) -> dict[str, nn.Module]:
+        classifier = super()._networks(scaling)
+        return {**classifier, "generator": nn.Sequential(self._generator(), Unscaling(scaling))}
 
     def _keep(self, classifier: nn.Module, objective: Objective) -> None:
         super()._keep(classifier, objective)

@@ -96,7 +96,7 @@ class Date(Number):
 class Category(ColumnEncoder):
     """A text of which each value gets a column of its own; rare values share one, and so do missing ones.
 
-    A value that the training never saw is taken for a rare one; where there were none, it has zeros in all columns.
+    A value that the training never saw is taken for a rare one; where there were none, it has all zeros.
     """
 
     known: tuple[str, ...]
