@@ -1,0 +1,83 @@
+"""The command line: ``llpgan fit``, ``predict``, ``evaluate``, ``export``, ``demo``."""
+
+import sys
+import warnings
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import Any
+
+from jsonargparse import ArgumentParser
+
+import llpgan
+
+# A command is the function of its name in llpgan.commands: its parameters are the options, its docstring the help.
+COMMANDS = {
+    "fit": "learn from a table of rows and the proportions of their bags; saves a model and a report",
+    "predict": "the class of each row of a file",
+    "evaluate": "how good a model is: by labels where they exist, by bags, or both",
+    "export": "a model for other programs (onnx)",
+    "demo": "51 election results in, the votes of single people out; on data inside the package",
+}
+_BAD_INPUT, _INTERRUPTED = 1, 130
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; gives its exit code: 0, or 1 if the data or the machine did not allow it, 2 for bad usage."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    debug = "--debug" in given
+    name, *options = [part for part in given if part != "--debug"] or ["--help"]
+    if name not in COMMANDS:
+        return _no_command(name)
+    warnings.showwarning = _as_note
+    try:
+        _run(name, options)
+    except KeyboardInterrupt:
+        print(f"llpgan {name}: interrupted", file=sys.stderr)
+        return _INTERRUPTED
+    except Exception as error:
+        if debug:
+            raise
+        print(f"llpgan {name}: error: {_one_line(error)}", file=sys.stderr)
+        return _BAD_INPUT
+    return 0
+
+
+def parser_of(name: str, function: Callable[..., Any]) -> ArgumentParser:
+    """The options of a command, from the signature of its function."""
+    parser = ArgumentParser(prog=f"llpgan {name}", description=COMMANDS[name])
+    parser.add_argument("--config", action="config", help="a file of options (YAML); --print_config writes one")
+    parser.add_function_arguments(function, as_positional=True)
+    for action in parser._actions:
+        if getattr(action, "_typehint", action.type) is bool:  # a bare --overwrite says yes
+            action.nargs, action.const = "?", True
+    return parser
+
+
+def _run(name: str, options: list[str]) -> None:
+    function = getattr(import_module(f"llpgan.commands.{name}"), name)
+    parser = parser_of(name, function)
+    parsed = parser.instantiate(parser.parse_args(options))
+    function(**{option: value for option, value in vars(parsed).items() if option != "config"})
+
+
+def _no_command(name: str) -> int:
+    if name == "--version":
+        print(f"llpgan {llpgan.__version__}")
+        return 0
+    asked = name in ("--help", "-h", "help")
+    lines = [f"  llpgan {command:<9} {what}" for command, what in COMMANDS.items()]
+    said = [] if asked else [f"llpgan: error: there is no command {name!r}\n"]
+    text = [*said, "Classifiers of single instances from the class proportions of bags.\n", *lines]
+    text.append("\nllpgan COMMAND --help tells its options; --debug shows the traceback of an error.")
+    print("\n".join(text), file=sys.stdout if asked else sys.stderr)
+    return 0 if asked else 2
+
+
+def _as_note(message: Warning | str, *_: Any, **__: Any) -> None:
+    print(f"note: {message}", file=sys.stderr)
+
+
+def _one_line(error: Exception) -> str:
+    text = " ".join(str(error).split()) or type(error).__name__
+    known = isinstance(error, ValueError | OSError | TypeError | MemoryError | ImportError)
+    return text if known else f"{type(error).__name__}: {text} (--debug shows where)"

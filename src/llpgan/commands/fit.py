@@ -1,0 +1,70 @@
+"""``llpgan fit``: from files to a trained model and its report."""
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+from jsonargparse import lazy_instance
+from rich.console import Console
+
+import llpgan
+from llpgan.bags import Bags
+from llpgan.commands.labels import labels_as_classes
+from llpgan.estimators import METHODS
+from llpgan.estimators.base import Array, LLPClassifier
+from llpgan.files import refuse_existing
+from llpgan.model_files import save
+from llpgan.model_files.manifest import MANIFEST
+from llpgan.report import render, tell
+from llpgan.sources import label_values, open_rows
+
+_KNOWN = [getattr(llpgan, name) for name in METHODS]  # so that the command line knows them by name
+
+
+def fit(
+    data: str,
+    *,
+    method: LLPClassifier = lazy_instance(llpgan.LLPGAN, random_state=0),  # noqa: B008, it is made anew each time
+    out: str = "model",
+    report: bool = True,
+    overwrite: bool = False,
+    **tables: Any,
+) -> LLPClassifier:
+    """Learn a classifier of rows from the class proportions of their bags, and save it with a report.
+
+    Args:
+        data: a table of rows (.csv, .csv.gz, .parquet), a folder with a folder of images a bag, or an .npz of arrays.
+        method: the method by name, such as DLLP; its settings as --method.epochs 50.
+        out: the folder for the model and its report.html.
+        report: whether to write a report.
+        overwrite: replace the model that is there.
+        tables: see Bags.from_tables.
+    """
+    refuse_existing(Path(out), overwrite, mark=MANIFEST)
+    console = Console(stderr=True)
+    bags = Bags.from_tables(data, **tables)
+    console.print(f"{data}: {_in_words(bags)}", highlight=False)
+    if "verbose" in method.get_params():
+        method.set_params(verbose=console.is_terminal)
+    method.fit_bags(bags)
+    labels = known_labels(data, tables.get("label"), method)
+    pages = {"report.html": render(tell(method, bags, title=Path(data).name, labels=labels))} if report else {}
+    save(method, out, overwrite=overwrite, pages=pages)
+    console.print(f"saved {out}" + (f", report {Path(out) / 'report.html'}" if report else ""), highlight=False)
+    return method
+
+
+def known_labels(data: Any, label: str | None, model: LLPClassifier) -> Array | None:
+    """The classes of all rows, where a column tells them: to judge a model by, not to train it."""
+    if label is None:
+        return None
+    try:
+        return labels_as_classes(label_values(open_rows(data), label), model.classes_, label)
+    except ValueError as error:
+        warnings.warn(f"the report does not judge by labels: {error}", stacklevel=2)
+        return None
+
+
+def _in_words(bags: Bags) -> str:
+    classes = ", ".join(str(name) for name in bags.classes.tolist())
+    return f"{len(bags.instances):,} rows in {bags.n_bags:,} bags, {bags.n_classes} classes ({classes})"

@@ -1,0 +1,71 @@
+"""``llpgan predict``: the class of each row of a file, and the probabilities of all."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+from rich.console import Console
+
+from llpgan.estimators.base import LLPClassifier
+from llpgan.files import refuse_existing, whole_file
+from llpgan.model_files import load
+from llpgan.sources import Rows, open_rows
+
+
+def predict(
+    model: str, data: str, *, out: str = "predictions.csv", keep: Sequence[str] = (), overwrite: bool = False
+) -> pa.Table:
+    """Predict the class of each row, with the probability of every class, in the order of the rows.
+
+    Args:
+        model: the folder of a saved model.
+        data: a file (or folder of images) like that of the training; its columns may stand in another order.
+        out: the file for predictions: .csv, .csv.gz or .parquet.
+        keep: columns of the data that the predictions should carry, such as an id.
+        overwrite: replace the file that is there.
+    """
+    refuse_existing(Path(out), overwrite)
+    write = _writer(out)
+    loaded = load(model)
+    rows = open_rows(data, () if loaded.encoder_ is None else loaded.encoder_.text_columns)
+    table = predictions(loaded, rows, [*([rows.image] if rows.image else []), *keep])
+    with whole_file(Path(out)) as aside:
+        write(table, aside)
+    Console(stderr=True).print(f"saved {out}: {table.num_rows:,} rows", highlight=False)
+    return table
+
+
+def predictions(model: LLPClassifier, rows: Rows, keep: Sequence[str] = ()) -> pa.Table:
+    """Kept columns, the predicted class, and a column of probabilities a class."""
+    kept = {name: rows.column(name) for name in keep}
+    probabilities = model.predict_proba(rows if rows.array is None else rows.array)
+    columns = {"prediction": pa.array(model.classes_[probabilities.argmax(axis=1)])}
+    columns |= {f"p_{name}": pa.array(probabilities[:, k]) for k, name in enumerate(model.classes_.tolist())}
+    if clash := kept.keys() & columns.keys():
+        raise ValueError(f"column {min(clash)!r} cannot be kept: predictions have a column of that name")
+    return pa.table(kept | columns)
+
+
+def _writer(out: str) -> Callable[[pa.Table, Path], None]:
+    write = next((writer for ending, writer in _WRITERS.items() if out.lower().endswith(ending)), None)
+    if write is None:
+        raise ValueError(f"{out}: predictions are written to a file that ends in {', '.join(_WRITERS)}")
+    return write
+
+
+def _write_csv(table: pa.Table, path: Path) -> None:
+    pa.csv.write_csv(table, path)
+
+
+def _write_csv_gz(table: pa.Table, path: Path) -> None:
+    with pa.CompressedOutputStream(str(path), "gzip") as stream:
+        pa.csv.write_csv(table, stream)
+
+
+def _write_parquet(table: pa.Table, path: Path) -> None:
+    pa.parquet.write_table(table, path)
+
+
+_WRITERS = {".csv": _write_csv, ".csv.gz": _write_csv_gz, ".parquet": _write_parquet}
