@@ -1,0 +1,79 @@
+"""A figure and how sure it is: 95 % intervals of shares, of means, and of the area under the ROC curve."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, logit, stdtrit
+from scipy.stats import rankdata
+
+Array = NDArray[Any]
+_NORMAL = 1.959964  # the 97.5 % point of the normal distribution
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A figure, with the ends of its 95 % interval where one can be given.
+
+    >>> print(Estimate(0.8, 0.7, 0.9), Estimate(0.8))
+    0.800 (0.700 to 0.900) 0.800
+    """
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+    def __str__(self) -> str:
+        if self.low is None or self.high is None:
+            return f"{self.value:.3f}"
+        return f"{self.value:.3f} ({self.low:.3f} to {self.high:.3f})"
+
+
+def share(n_hits: int, n: int) -> Estimate:
+    """A share of independent trials, with Wilson's interval: it holds also near 0 and 1, and for few trials.
+
+    >>> print(share(9, 10))
+    0.900 (0.596 to 0.982)
+    """
+    hit, pull = n_hits / n, _NORMAL**2 / n
+    centre = (hit + pull / 2) / (1 + pull)
+    half = _NORMAL * np.sqrt(hit * (1 - hit) / n + pull / (4 * n)) / (1 + pull)
+    return Estimate(hit, max(0.0, float(centre - half)), min(1.0, float(centre + half)))
+
+
+def mean(values: Array) -> Estimate:
+    """A mean of values that are never negative, with Student's t interval; of one value there is none.
+
+    >>> print(mean(np.array([1.0, 2.0, 3.0, 4.0])))
+    2.500 (0.446 to 4.554)
+    """
+    n, centre = len(values), float(np.mean(values))
+    if n < 2:
+        return Estimate(centre)
+    half = float(stdtrit(n - 1, 0.975) * np.std(values, ddof=1) / np.sqrt(n))
+    return Estimate(centre, max(0.0, centre - half), centre + half)
+
+
+def auc(scores: Array, positive: Array) -> Estimate:
+    """How often a positive instance scores above a negative one, ties half; DeLong's interval in log-odds.
+
+    There is no interval where an end is reached (0 or 1) or a class has one instance: the variance is unknown.
+
+    >>> print(auc(np.array([0.1, 0.4, 0.35, 0.8]), np.array([False, False, True, True])))
+    0.750 (0.069 to 0.992)
+    """
+    above, below = _placements(scores[positive], scores[~positive])
+    area = float(above.mean())
+    if min(len(above), len(below)) < 2 or not 0 < area < 1:
+        return Estimate(area)
+    error = np.sqrt(above.var(ddof=1) / len(above) + below.var(ddof=1) / len(below))
+    half = _NORMAL * error / (area * (1 - area))
+    return Estimate(area, float(expit(logit(area) - half)), float(expit(logit(area) + half)))
+
+
+def _placements(positives: Array, negatives: Array) -> tuple[Array, Array]:
+    """Of each positive the share of negatives below it, and of each negative the share of positives above it."""
+    ranks = rankdata(np.concatenate([positives, negatives]))
+    n, m = len(positives), len(negatives)
+    return (ranks[:n] - rankdata(positives)) / m, 1 - (ranks[n:] - rankdata(negatives)) / n
