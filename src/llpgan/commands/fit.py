@@ -4,7 +4,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from jsonargparse import lazy_instance
+from jsonargparse.typing import lazy_instance
 from rich.console import Console
 
 import llpgan
@@ -24,7 +24,8 @@ _KNOWN = [getattr(llpgan, name) for name in METHODS]  # so that the command line
 def fit(
     data: str,
     *,
-    method: LLPClassifier = lazy_instance(llpgan.LLPGAN, random_state=0),  # noqa: B008, it is made anew each time
+    method: LLPClassifier = lazy_instance(llpgan.LLPGAN),  # noqa: B008, each call has a copy
+    seed: int = 0,
     out: str = "model",
     report: bool = True,
     overwrite: bool = False,
@@ -33,8 +34,9 @@ def fit(
     """Learn a classifier of rows from the class proportions of their bags, and save it with a report.
 
     Args:
-        data: a table of rows (.csv, .csv.gz, .parquet), a folder with a folder of images a bag, or an .npz of arrays.
+        data: a table of rows (.csv, .csv.gz, .parquet), a folder of folders of images (each a bag), or an .npz.
         method: the method by name, such as DLLP; its settings as --method.epochs 50.
+        seed: the method's random_state, if that is not set: the same seed gives the same model.
         out: the folder for the model and its report.html.
         report: whether to write a report.
         overwrite: replace the model that is there.
@@ -44,14 +46,19 @@ def fit(
     console = Console(stderr=True)
     bags = Bags.from_tables(data, **tables)
     console.print(f"{data}: {_in_words(bags)}", highlight=False)
-    if "verbose" in method.get_params():
-        method.set_params(verbose=console.is_terminal)
-    method.fit_bags(bags)
-    labels = known_labels(data, tables.get("label"), method)
-    pages = {"report.html": render(tell(method, bags, title=Path(data).name, labels=labels))} if report else {}
-    save(method, out, overwrite=overwrite, pages=pages)
+    model = _ready(method, seed, verbose=console.is_terminal).fit_bags(bags)
+    labels = known_labels(data, tables.get("label"), model)
+    pages = {"report.html": render(tell(model, bags, title=Path(data).name, labels=labels))} if report else {}
+    save(model, out, overwrite=overwrite, pages=pages)
     console.print(f"saved {out}" + (f", report {Path(out) / 'report.html'}" if report else ""), highlight=False)
-    return method
+    return model
+
+
+def _ready(method: LLPClassifier, seed: int, verbose: bool) -> LLPClassifier:
+    """A copy with the seed, and a progress bar, where the method has such settings."""
+    settings = method.get_params(deep=False)
+    wanted = {"random_state": seed, "verbose": verbose}
+    return type(method)(**{**settings, **{k: v for k, v in wanted.items() if k in settings and not settings[k]}})
 
 
 def known_labels(data: Any, label: str | None, model: LLPClassifier) -> Array | None:

@@ -42,6 +42,6 @@ def _matched(found: Array, classes: Array, column: str, names: Sequence[str]) ->
         warnings.warn(f"column {column!r} holds numbers, taken in the order of the classes: {said}", stacklevel=4)
         return [int(value) for value in found]
     raise ValueError(
-        f"column {column!r} has the values {texts}, but the classes are {list(place)}: name the class of each value, "
-        f"in the order of the values (label_names)"
+        f"column {column!r} has the values {texts}, but the classes are {list(place)}: name the class of each "
+        f"value, in the order of the values (label_names)"
     )

@@ -1,5 +1,6 @@
 """Real data that needs no download."""
 
 from llpgan.datasets.digits import Split, load_digits
+from llpgan.datasets.election import Election, load_election
 
-__all__ = ["Split", "load_digits"]
+__all__ = ["Election", "Split", "load_digits", "load_election"]

@@ -1,6 +1,6 @@
 """What users have: tables, images, arrays; read, checked, encoded, and joined with their bags' proportions."""
 
-from llpgan.sources.assembly import bags_from_tables, label_values
+from llpgan.sources.assembly import bags_from_tables, label_values, shared_bags
 from llpgan.sources.columns import Columns
 from llpgan.sources.opening import open_rows
 from llpgan.sources.reading import is_table, read_table
@@ -17,4 +17,5 @@ __all__ = [
     "label_values",
     "open_rows",
     "read_table",
+    "shared_bags",
 ]

@@ -69,6 +69,17 @@ def bags_from_tables(
     )
 
 
+def shared_bags(
+    rows: Rows, classes: Array, bag: str | Sequence[str] | None, proportions: Any = None, counts: Any = None
+) -> Bags:
+    """The bags of rows that a model predicts, to judge it by their proportions: no instances are encoded."""
+    bag_columns = _bag_columns(bag, rows)
+    bag_index, bag_ids = bag_keys(rows.table, bag_columns, rows.name)
+    names = [str(name) for name in classes.tolist()]
+    shares = _shares(rows, bag_index, bag_ids, bag_columns, proportions, counts, None, names)
+    return Bags(np.zeros((len(rows), 1)), bag_index, shares.proportions, bag_ids, classes)
+
+
 def learned_encoder(
     rows: Rows,
     columns: Columns,
