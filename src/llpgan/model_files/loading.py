@@ -4,12 +4,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from safetensors import SafetensorError
+from safetensors.numpy import load_file
 
 import llpgan
 from llpgan.estimators import METHODS
 from llpgan.estimators.base import LLPClassifier
-from llpgan.model_files import trusted
-from llpgan.model_files.manifest import LEARNED, PREPROCESSING, WEIGHTS, Manifest
+from llpgan.model_files.manifest import MANIFEST, WEIGHTS, Manifest
+from llpgan.model_files.plain import Arrays, from_plain
 from llpgan.model_files.settings import from_json
 
 
@@ -30,16 +32,20 @@ def load(path: str | Path, **settings: Any) -> LLPClassifier:
     if manifest.method not in METHODS:
         raise ValueError(f"{folder} holds a {manifest.method}; this version knows {', '.join(METHODS)}")
     model: LLPClassifier = getattr(llpgan, manifest.method)(**{**from_json(manifest.settings), **settings})
-    _restore(model, manifest)
-    for name, value in trusted.load(folder / LEARNED).items():
-        setattr(model, name, value)
-    model.encoder_ = trusted.load(folder / PREPROCESSING) if PREPROCESSING in manifest.files else None
-    if WEIGHTS in manifest.files:
-        _restore_networks(model, folder / WEIGHTS)
+    try:
+        arrays: Arrays = load_file(folder / WEIGHTS)
+        _restore(model, manifest, arrays)
+        if hasattr(model, "_networks"):
+            _restore_networks(model, arrays)
+    except (SafetensorError, KeyError, TypeError, RuntimeError) as error:
+        why = " ".join(str(error).split())
+        raise ValueError(f"{folder / MANIFEST} and {WEIGHTS} do not make a {manifest.method}: {why}") from error
     return model
 
 
-def _restore(model: LLPClassifier, manifest: Manifest) -> None:
+def _restore(model: LLPClassifier, manifest: Manifest, arrays: Arrays) -> None:
+    vars(model).update(from_plain(manifest.learned, arrays))
+    model.encoder_ = from_plain(manifest.preprocessing, arrays)
     model.classes_ = np.array(manifest.classes, dtype=manifest.class_type)
     model.instance_shape_ = tuple(manifest.shape)
     model.n_features_in_ = manifest.shape[0]
@@ -47,24 +53,16 @@ def _restore(model: LLPClassifier, manifest: Manifest) -> None:
         model.feature_names_in_ = np.array(manifest.features, dtype=object)
 
 
-def _restore_networks(model: Any, path: Path) -> None:
+def _restore_networks(model: Any, arrays: Arrays) -> None:
     """Networks are made anew from the settings, and take the weights."""
     import torch
-    from safetensors import SafetensorError
-    from safetensors.torch import load_file
 
     from llpgan.scaling import Scaling
 
-    try:
-        tensors = load_file(path)
-        scaling = Scaling(*(tensors[f"classifier_.0.{name}"].numpy() for name in ("shift", "scale")))
-        with torch.random.fork_rng(devices=[]):
-            networks = model._networks(scaling)
-        for name, network in networks.items():
-            prefix = f"{name}_."
-            network.load_state_dict(
-                {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
-            )
-            setattr(model, f"{name}_", network.eval())
-    except (SafetensorError, KeyError, RuntimeError) as error:
-        raise ValueError(f"{path} does not hold the weights of this {type(model).__name__}: {error}") from error
+    with torch.random.fork_rng(devices=[]):
+        networks = model._networks(Scaling(arrays["classifier_.0.shift"], arrays["classifier_.0.scale"]))
+    for name, network in networks.items():
+        prefix = f"{name}_."
+        weights = {k.removeprefix(prefix): torch.from_numpy(v) for k, v in arrays.items() if k.startswith(prefix)}
+        network.load_state_dict(weights)
+        setattr(model, f"{name}_", network.eval())

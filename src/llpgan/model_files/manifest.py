@@ -10,8 +10,6 @@ import llpgan
 
 MANIFEST = "model.json"
 WEIGHTS = "weights.safetensors"
-LEARNED = "learned.skops"
-PREPROCESSING = "preprocessing.skops"
 FORMAT = 1
 
 
@@ -26,6 +24,8 @@ class Manifest:
         classes: their names, and the type of these.
         shape: of an instance.
         features: the names of columns, if they have any.
+        learned: what training found, but for weights; arrays stand among these.
+        preprocessing: how rows of a user's table become instances, if the model learned from one.
         files: the SHA-256 of each file.
     """
 
@@ -35,7 +35,9 @@ class Manifest:
     classes: list[Any]
     class_type: str
     shape: list[int]
-    features: list[str] | None = None
+    features: list[str] | None
+    learned: Any
+    preprocessing: Any
     files: dict[str, str] = field(default_factory=dict)
 
     def write(self, folder: Path) -> None:

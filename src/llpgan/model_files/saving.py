@@ -5,15 +5,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from safetensors.numpy import save_file
 from sklearn.utils.validation import check_is_fitted
 
 from llpgan.estimators.base import LLPClassifier
 from llpgan.files import refuse_existing, whole_folder
-from llpgan.model_files import trusted
-from llpgan.model_files.manifest import LEARNED, MANIFEST, PREPROCESSING, WEIGHTS, Manifest, digest_of_file
+from llpgan.model_files.manifest import MANIFEST, WEIGHTS, Manifest, digest_of_file
+from llpgan.model_files.plain import Arrays, to_plain
 from llpgan.model_files.settings import as_json
 
-_IN_THE_MANIFEST = {"classes_", "instance_shape_", "n_features_in_", "feature_names_in_", "encoder_"}
+_ELSEWHERE = {"classes_", "instance_shape_", "n_features_in_", "feature_names_in_", "encoder_"}
 
 
 def save(
@@ -29,44 +30,33 @@ def save(
     """
     check_is_fitted(model, "classes_")
     refuse_existing(Path(path), overwrite, mark=MANIFEST)
+    arrays: Arrays = {}
+    manifest = _manifest(model, arrays)
     with whole_folder(Path(path)) as folder:
-        _write_networks(model, folder / WEIGHTS)
-        trusted.dump(_learned(model), folder / LEARNED)
-        if model.encoder_ is not None:
-            trusted.dump(model.encoder_, folder / PREPROCESSING)
-        files = {file.name: digest_of_file(file) for file in sorted(folder.iterdir())}
-        replace(_manifest(model), files=files).write(folder)
+        save_file({**arrays, **_weights(model)}, folder / WEIGHTS)
+        replace(manifest, files={WEIGHTS: digest_of_file(folder / WEIGHTS)}).write(folder)
         for name, text in (pages or {}).items():
             (folder / name).write_text(text, encoding="utf-8")
 
 
-def networks_of(model: LLPClassifier) -> dict[str, Any]:
+def _networks(model: LLPClassifier) -> dict[str, Any]:
     """The trained networks of a deep method by attribute; none of the others."""
-    return {name: value for name, value in vars(model).items() if hasattr(value, "state_dict") and name[-1] == "_"}
+    return {name: value for name, value in vars(model).items() if name[-1] == "_" and hasattr(value, "state_dict")}
 
 
-def _write_networks(model: LLPClassifier, path: Path) -> None:
-    networks = networks_of(model)
-    if not networks:
-        return
-    from safetensors.torch import save_file
-
-    tensors = {
-        f"{name}.{part}": tensor.contiguous().clone()
-        for name, network in networks.items()
+def _weights(model: LLPClassifier) -> Arrays:
+    return {
+        f"{name}.{part}": tensor.numpy()
+        for name, network in _networks(model).items()
         for part, tensor in network.state_dict().items()
     }
-    save_file(tensors, path)
 
 
-def _learned(model: LLPClassifier) -> dict[str, Any]:
-    skipped = _IN_THE_MANIFEST | networks_of(model).keys()
-    return {name: value for name, value in vars(model).items() if name.endswith("_") and name not in skipped}
-
-
-def _manifest(model: LLPClassifier) -> Manifest:
+def _manifest(model: LLPClassifier, arrays: Arrays) -> Manifest:
     settings, own = as_json(model)
     names = getattr(model, "feature_names_in_", None)
+    elsewhere = _ELSEWHERE | _networks(model).keys()
+    learned = {name: value for name, value in vars(model).items() if name[-1] == "_" and name not in elsewhere}
     return Manifest(
         method=type(model).__name__,
         settings=settings,
@@ -75,4 +65,6 @@ def _manifest(model: LLPClassifier) -> Manifest:
         class_type=model.classes_.dtype.str,
         shape=list(model.instance_shape_),
         features=None if names is None else names.tolist(),
+        learned=to_plain(learned, arrays),
+        preprocessing=to_plain(model.encoder_, arrays),
     )

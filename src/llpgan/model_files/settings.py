@@ -1,6 +1,7 @@
 """Parameters of an estimator as JSON, and back: plain values as they are, networks of ours by name."""
 
 from collections.abc import Mapping
+from inspect import isfunction
 from pathlib import Path
 from typing import Any
 
@@ -55,4 +56,4 @@ def _value(value: Any) -> Any:
 
 
 def _is_network_of_ours(value: Any) -> bool:
-    return callable(value) and getattr(value, "__module__", "").startswith("llpgan.networks.")
+    return isfunction(value) and value.__module__.startswith("llpgan.networks.")
