@@ -1,0 +1,13 @@
+"""A page on a trained model: what it learned from, how well it meets its bags, and what that rests on.
+
+>>> from llpgan import Bags, MeanMap
+>>> bags = Bags.from_labels([[0.0], [1.0], [2.0], [3.0]], ["no", "no", "yes", "yes"], groups=[0, 0, 1, 1])
+>>> page = render(tell(MeanMap().fit_bags(bags), bags, title="Four rows"))
+>>> page.startswith("<!doctype html>")
+True
+"""
+
+from llpgan.report.page import render
+from llpgan.report.story import Story, tell
+
+__all__ = ["Story", "render", "tell"]

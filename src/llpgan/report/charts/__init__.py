@@ -1,0 +1,29 @@
+"""Charts as SVG inside the page: one function a chart, from the story to markup."""
+
+from llpgan.report.charts.columns import MOST_COLUMNS, what_matters
+from llpgan.report.charts.counts import bag_sizes, class_shares, probabilities
+from llpgan.report.charts.labels import MOST_CLASSES_CONFUSED, calibration, confusion
+from llpgan.report.charts.learning import kept_epoch, learning_curves
+from llpgan.report.charts.scatter import (
+    MOST_POINTS,
+    MOST_SMALL_POINTS,
+    predicted_against_given,
+    predicted_against_given_small,
+)
+
+__all__ = [
+    "MOST_CLASSES_CONFUSED",
+    "MOST_COLUMNS",
+    "MOST_POINTS",
+    "MOST_SMALL_POINTS",
+    "bag_sizes",
+    "calibration",
+    "class_shares",
+    "confusion",
+    "kept_epoch",
+    "learning_curves",
+    "predicted_against_given",
+    "predicted_against_given_small",
+    "probabilities",
+    "what_matters",
+]

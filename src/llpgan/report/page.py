@@ -1,0 +1,32 @@
+"""The story as one HTML page that loads nothing."""
+
+from types import ModuleType
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from llpgan import __version__
+from llpgan.report import charts, words
+from llpgan.report.pictures import png
+from llpgan.report.story import Story
+
+
+def render(story: Story) -> str:
+    """The page, in one file: pictures, charts and style are inside, and there is no script. Save it as UTF-8."""
+    return _environment().get_template("page.html.j2").render(story=story, png=png, version=__version__)
+
+
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("llpgan.report", "."),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.globals.update(charts=charts, words=words)
+    environment.filters.update(_functions(words))
+    return environment
+
+
+def _functions(module: ModuleType) -> dict[str, object]:
+    return {name: value for name, value in vars(module).items() if callable(value)}

@@ -1,0 +1,48 @@
+"""A model's settings in words."""
+
+import inspect
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from llpgan.estimators.base import LLPClassifier
+
+_PLAIN = (str, int, float, tuple, type(None))
+
+
+class Setting(NamedTuple):
+    """A setting's name, its value, and the value that it has where nobody sets it."""
+
+    name: str
+    value: str
+    usual: str
+
+    @property
+    def differs(self) -> bool:
+        """Whether somebody set it."""
+        return self.value != self.usual
+
+
+def settings_of(model: LLPClassifier) -> tuple[Setting, ...]:
+    """All settings of a model.
+
+    >>> from llpgan import MeanMap
+    >>> settings_of(MeanMap(C=2.0))[0]
+    Setting(name='C', value='2.0', usual='None')
+    """
+    usual = type(model)().get_params(deep=False)
+    return tuple(
+        Setting(name, _in_words(value), _in_words(usual[name]))
+        for name, value in model.get_params(deep=False).items()
+    )
+
+
+def method_in_a_line(model: LLPClassifier) -> str:
+    """What the method is: its docstring's first line."""
+    return (inspect.getdoc(type(model)) or "").partition("\n")[0]
+
+
+def _in_words(value: Any) -> str:
+    """Plain values as Python writes them; of functions, networks and generators the name, which has no address."""
+    if isinstance(value, Path):
+        return str(value)
+    return repr(value) if isinstance(value, _PLAIN) else getattr(value, "__name__", type(value).__name__)

@@ -1,0 +1,146 @@
+"""All that the page tells of a model, as plain data."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from llpgan.bags import Bags
+from llpgan.estimators.base import LLPClassifier
+from llpgan.evaluation import BagScores, LabelScores, Rise, bag_scores, importance, label_scores
+from llpgan.report.pictures import Mosaics, mosaics_of
+from llpgan.report.settings import Setting, method_in_a_line, settings_of
+
+Array = NDArray[Any]
+_BINS = 20
+_MOST_COLUMNS = 100
+_ROWS_TO_PREDICT = 1_000_000  # in all shuffles together
+
+
+@dataclass(frozen=True, eq=False)
+class Story:
+    """What the page tells: figures and names, and nothing of the instances but counts.
+
+    Attributes:
+        title: the page's.
+        method: the method's name, and ``about`` it in a line.
+        settings: all of them, with their usual values.
+        notes: remarks on the data.
+        instance_shape: of one instance.
+        n_instances: in all bags.
+        classes: their names.
+        bag_names: in the order of ``sizes``, ``proportions`` and ``scores``.
+        scores: of the bags that the model was trained on; ``held_out``, of bags that it was not.
+        overall: the scores of a model that knows only the overall share of each class.
+        probability_counts: for each class how many instances have a probability in each of 20 equal bins.
+        history: a row an epoch; none for methods without epochs.
+        rises: how much each column matters; or None, with ``why_no_rises``.
+        mosaics: real and generated images, where the model makes images.
+        labels: the scores by labels, where there are any.
+    """
+
+    title: str
+    method: str
+    about: str
+    settings: tuple[Setting, ...]
+    notes: tuple[str, ...]
+    instance_shape: tuple[int, ...]
+    n_instances: int
+    classes: tuple[str, ...]
+    bag_names: tuple[str, ...]
+    sizes: NDArray[np.int64]
+    proportions: NDArray[np.float64]
+    scores: BagScores
+    overall: BagScores
+    held_out: BagScores | None
+    probability_counts: NDArray[np.int64]
+    history: tuple[Mapping[str, float], ...]
+    rises: Mapping[str, Rise] | None
+    why_no_rises: str
+    mosaics: Mosaics | None
+    labels: LabelScores | None
+
+
+def tell(
+    model: LLPClassifier,
+    bags: Bags,
+    *,
+    title: str,
+    notes: Sequence[str] = (),
+    columns: Mapping[str, Sequence[int]] | None = None,
+    labels: ArrayLike | None = None,
+    held_out: Bags | None = None,
+) -> Story:
+    """All that there is to tell of a trained model.
+
+    Args:
+        model: trained.
+        bags: that it was trained on.
+        title: of the page.
+        notes: remarks on the data, such as "column 'id' left out: every value is different".
+        columns: for each column of the user's table, its columns among the instances; by default each is its own.
+        labels: the class of each instance, in the order of ``bags.instances``; only for scores.
+        held_out: bags that the model was not trained on; only for scores.
+    """
+    for others in (bags,) if held_out is None else (bags, held_out):
+        _refuse_other_classes(model, others)
+    probabilities = model.predict_proba(bags.instances)
+    groups = _each_column(bags) if columns is None else columns
+    why_no_rises = _why_no_rises(bags, groups)
+    return Story(
+        title=title,
+        method=type(model).__name__,
+        about=method_in_a_line(model),
+        settings=settings_of(model),
+        notes=tuple(notes),
+        instance_shape=bags.instances.shape[1:],
+        n_instances=len(bags.instances),
+        classes=tuple(str(name) for name in bags.classes.tolist()),
+        bag_names=tuple(str(name) for name in bags.bag_ids),
+        sizes=bags.sizes,
+        proportions=bags.proportions,
+        scores=bag_scores(bags, probabilities),
+        overall=bag_scores(bags, np.broadcast_to(bags.prior, probabilities.shape)),
+        held_out=None if held_out is None else bag_scores(held_out, model.predict_proba(held_out.instances)),
+        probability_counts=_counts(probabilities),
+        history=tuple(getattr(model, "history_", ())),
+        rises=None if why_no_rises else _rises(model, bags, groups),
+        why_no_rises=why_no_rises,
+        mosaics=mosaics_of(model, bags),
+        labels=None if labels is None else label_scores(labels, probabilities, bags.classes),
+    )
+
+
+def _refuse_other_classes(model: LLPClassifier, bags: Bags) -> None:
+    if bags.classes.tolist() != model.classes_.tolist():
+        raise ValueError(f"the bags have classes {bags.classes.tolist()}, the model {model.classes_.tolist()}")
+
+
+def _counts(probabilities: Array) -> NDArray[np.int64]:
+    return np.array([np.histogram(column, bins=_BINS, range=(0, 1))[0] for column in probabilities.T])
+
+
+def _each_column(bags: Bags) -> dict[str, list[int]]:
+    names = bags.features or [f"column {i}" for i in range(bags.instances.shape[1])]
+    return {name: [i] for i, name in enumerate(names)}
+
+
+def _why_no_rises(bags: Bags, groups: Mapping[str, Sequence[int]]) -> str:
+    if bags.instances.ndim != 2:
+        return "The instances are images: a single pixel, shuffled, would tell nothing, so this is not measured."
+    if not groups:
+        return "No columns were named, so this is not measured."
+    if len(groups) > _MOST_COLUMNS:
+        return f"There are {len(groups)} columns; this is measured, one by one, for {_MOST_COLUMNS} at most."
+    return ""
+
+
+def _rises(model: LLPClassifier, bags: Bags, groups: Mapping[str, Sequence[int]]) -> dict[str, Rise]:
+    repeats = 5
+    return importance(model, bags, groups, repeats=repeats, max_rows=_rows_each(len(groups) * repeats))
+
+
+def _rows_each(n_shuffles: int) -> int:
+    return min(20_000, _ROWS_TO_PREDICT // n_shuffles)
