@@ -1,6 +1,33 @@
-"""Real data that needs no download."""
+"""Real data: scikit-learn's digits, and readers of official files."""
 
 from llpgan.datasets.digits import Split, load_digits
 from llpgan.datasets.election import Election, load_election
 
 __all__ = ["Election", "Split", "load_digits", "load_election"]
+from collections.abc import Callable
+
+from llpgan.datasets.cifar import load_cifar10, load_cifar100
+from llpgan.datasets.digits import load_digits
+from llpgan.datasets.files import StrPath
+from llpgan.datasets.mnist import load_fashion_mnist, load_mnist
+from llpgan.datasets.split import Split
+from llpgan.datasets.svhn import load_svhn
+
+IMAGE_DATASETS: dict[str, Callable[[StrPath], Split]] = {
+    "mnist": load_mnist,
+    "fashion-mnist": load_fashion_mnist,
+    "cifar10": load_cifar10,
+    "cifar100": load_cifar100,
+    "svhn": load_svhn,
+}
+
+__all__ = [
+    "IMAGE_DATASETS",
+    "Split",
+    "load_cifar10",
+    "load_cifar100",
+    "load_digits",
+    "load_fashion_mnist",
+    "load_mnist",
+    "load_svhn",
+]

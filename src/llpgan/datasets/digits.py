@@ -1,20 +1,8 @@
 """Scikit-learn's handwritten digits: 1,797 images of 8 x 8, ten classes."""
 
-from typing import Any, NamedTuple
-
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[Any]
-
-
-class Split(NamedTuple):
-    """Labelled data to make bags of, and labelled data to test on."""
-
-    instances: Array
-    labels: Array
-    test_instances: Array
-    test_labels: Array
+from llpgan.datasets.split import Split
 
 
 def load_digits(seed: int = 0) -> Split:

@@ -1,0 +1,43 @@
+"""Labelled data to train and to test on, and what can be wrong with images and their labels."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+Images = NDArray[np.uint8]
+Labels = NDArray[np.int64]
+
+
+class Split(NamedTuple):
+    """Labelled data to make bags of, and labelled data to test on.
+
+    ``class_names[k]`` is what label ``k`` means; empty where the labels say it themselves.
+    """
+
+    instances: Array
+    labels: Array
+    test_instances: Array
+    test_labels: Array
+    class_names: tuple[str, ...] = ()
+
+
+def labelled_images(where: str, images: Images, labels: Array, n_classes: int) -> tuple[Images, Labels]:
+    """Images and the label of each; refused where there are none, they differ in number, or a label is no class.
+
+    >>> labelled_images("batch", np.zeros((2, 1, 4, 4), np.uint8), np.array([3, 10]), n_classes=10)
+    Traceback (most recent call last):
+    ValueError: batch: image 1 has label 10, but the classes are 0 to 9
+    """
+    if len(images) == 0:
+        raise ValueError(f"{where}: there are no images")
+    if labels.ndim != 1 or labels.dtype.kind not in "iu":
+        raise ValueError(f"{where}: labels must be a list of whole numbers, got {labels.dtype} {labels.shape}")
+    if len(images) != len(labels):
+        raise ValueError(f"{where}: {len(images)} images, but {len(labels)} labels: there must be one for each")
+    for image in np.flatnonzero((labels < 0) | (labels >= n_classes)).tolist():
+        raise ValueError(
+            f"{where}: image {image} has label {labels[image]}, but the classes are 0 to {n_classes - 1}"
+        )
+    return images, labels.astype(np.int64)
