@@ -1,9 +1,9 @@
-"""Known facts of the real files: rows, class counts, sums of pixels."""
+"""Known facts of the real files: rows, class counts, sums of pixels, columns."""
 
 import numpy as np
 import pytest
 
-from llpgan.datasets import load_cifar10, load_cifar100, load_fashion_mnist, load_mnist, load_svhn
+from llpgan.datasets import load_adult, load_cifar10, load_cifar100, load_fashion_mnist, load_mnist, load_svhn
 from tests.datasets.real import real
 
 
@@ -61,3 +61,12 @@ def test_svhn():
     assert np.bincount(svhn.labels).tolist() == [789, 2199, 1765, 1379, 1246, 1152, 942, 892, 866, 770]
     assert np.bincount(svhn.test_labels).tolist() == [332, 999, 781, 570, 471, 462, 383, 409, 315, 278]
     assert pixel_sums(svhn) == (4_254_011_015, 1_793_565_890)
+
+
+def test_adult():
+    adult = load_adult(real("adult.csv.gz"))
+    assert [(adult.labels == income).sum() for income in ("<=50K", ">50K")] == [24_720, 7_841]
+    assert [(adult.test_labels == income).sum() for income in ("<=50K", ">50K")] == [12_435, 3_846]
+    assert (adult.columns["workclass"] == "?").sum() == 1_836
+    assert len(np.unique(adult.columns["education"])) == 16 and len(np.unique(adult.columns["occupation"])) == 15
+    assert adult.columns["age"].min() == 17 and adult.columns["age"].max() == 90

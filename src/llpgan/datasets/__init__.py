@@ -6,6 +6,7 @@ from llpgan.datasets.election import Election, load_election
 __all__ = ["Election", "Split", "load_digits", "load_election"]
 from collections.abc import Callable
 
+from llpgan.datasets.adult import TableSplit, load_adult
 from llpgan.datasets.cifar import load_cifar10, load_cifar100
 from llpgan.datasets.digits import load_digits
 from llpgan.datasets.files import StrPath
@@ -24,6 +25,8 @@ IMAGE_DATASETS: dict[str, Callable[[StrPath], Split]] = {
 __all__ = [
     "IMAGE_DATASETS",
     "Split",
+    "TableSplit",
+    "load_adult",
     "load_cifar10",
     "load_cifar100",
     "load_digits",
