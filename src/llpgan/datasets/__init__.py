@@ -9,6 +9,7 @@ from collections.abc import Callable
 from llpgan.datasets.adult import TableSplit, load_adult
 from llpgan.datasets.cifar import load_cifar10, load_cifar100
 from llpgan.datasets.digits import load_digits
+from llpgan.datasets.download import download
 from llpgan.datasets.files import StrPath
 from llpgan.datasets.mnist import load_fashion_mnist, load_mnist
 from llpgan.datasets.split import Split
@@ -26,6 +27,7 @@ __all__ = [
     "IMAGE_DATASETS",
     "Split",
     "TableSplit",
+    "download",
     "load_adult",
     "load_cifar10",
     "load_cifar100",
