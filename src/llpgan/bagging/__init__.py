@@ -5,12 +5,15 @@ where there are such rows, a warning says how many and why. :func:`into_bags` le
 
     bag_of_row = dirichlet_bags(labels, bag_size=64, concentration=0.5, seed=0)
     bags = into_bags(instances, labels, bag_of_row)
+
+Noise on the proportions (:mod:`llpgan.bagging.noise`) makes bags of bags.
 """
 
 from llpgan.bagging.at_random import between, poisson, random_bags, varying_bags
 from llpgan.bagging.by_class import dirichlet_bags
 from llpgan.bagging.by_feature import feature_bags
 from llpgan.bagging.clustered import clustered_bags
+from llpgan.bagging.noise import gaussian_noise, laplace_noise, rounded, swapped
 from llpgan.bagging.rows import NO_BAG, into_bags
 
 __all__ = [
@@ -19,8 +22,12 @@ __all__ = [
     "clustered_bags",
     "dirichlet_bags",
     "feature_bags",
+    "gaussian_noise",
     "into_bags",
+    "laplace_noise",
     "poisson",
     "random_bags",
+    "rounded",
+    "swapped",
     "varying_bags",
 ]
