@@ -1,15 +1,12 @@
-"""Real data: scikit-learn's digits, and readers of official files."""
+"""Real data: the election of 2016 and scikit-learn's digits, here; readers of official files, elsewhere."""
 
-from llpgan.datasets.digits import Split, load_digits
-from llpgan.datasets.election import Election, load_election
-
-__all__ = ["Election", "Split", "load_digits", "load_election"]
 from collections.abc import Callable
 
 from llpgan.datasets.adult import TableSplit, load_adult
 from llpgan.datasets.cifar import load_cifar10, load_cifar100
 from llpgan.datasets.digits import load_digits
 from llpgan.datasets.download import download
+from llpgan.datasets.election import Election, load_election
 from llpgan.datasets.files import StrPath
 from llpgan.datasets.mnist import load_fashion_mnist, load_mnist
 from llpgan.datasets.split import Split
@@ -25,6 +22,7 @@ IMAGE_DATASETS: dict[str, Callable[[StrPath], Split]] = {
 
 __all__ = [
     "IMAGE_DATASETS",
+    "Election",
     "Split",
     "TableSplit",
     "download",
@@ -32,6 +30,7 @@ __all__ = [
     "load_cifar10",
     "load_cifar100",
     "load_digits",
+    "load_election",
     "load_fashion_mnist",
     "load_mnist",
     "load_svhn",
