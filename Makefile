@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c const
 .PHONY: demo test test-fast lint bench clean
 
 demo: $(VENV)/.runtime
-	$(BIN)/python -m llpgan.demo
+	$(BIN)/llpgan demo --overwrite
 
 test: lint
 	$(BIN)/python -m pytest -n 2

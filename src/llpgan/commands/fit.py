@@ -24,7 +24,7 @@ _KNOWN = [getattr(llpgan, name) for name in METHODS]  # so that the command line
 def fit(
     data: str,
     *,
-    method: LLPClassifier = lazy_instance(llpgan.LLPGAN),  # noqa: B008, each call has a copy
+    method: LLPClassifier = lazy_instance(llpgan.DLLP),  # noqa: B008, each call has a copy
     seed: int = 0,
     out: str = "model",
     report: bool = True,
@@ -35,7 +35,7 @@ def fit(
 
     Args:
         data: a table of rows (.csv, .csv.gz, .parquet), a folder of folders of images (each a bag), or an .npz.
-        method: the method by name, such as DLLP; its settings as --method.epochs 50.
+        method: the method by name, such as LLPGAN; its settings as --method.epochs 50.
         seed: the method's random_state, if that is not set: the same seed gives the same model.
         out: the folder for the model and its report.html.
         report: whether to write a report.
@@ -47,11 +47,18 @@ def fit(
     bags = Bags.from_tables(data, **tables)
     console.print(f"{data}: {_in_words(bags)}", highlight=False)
     model = _ready(method, seed, verbose=console.is_terminal).fit_bags(bags)
-    labels = known_labels(data, tables.get("label"), model)
-    pages = {"report.html": render(tell(model, bags, title=Path(data).name, labels=labels))} if report else {}
+    pages = {"report.html": page(model, bags, data, tables.get("label"))} if report else {}
     save(model, out, overwrite=overwrite, pages=pages)
     console.print(f"saved {out}" + (f", report {Path(out) / 'report.html'}" if report else ""), highlight=False)
     return model
+
+
+def page(model: LLPClassifier, bags: Bags, data: str, label: str | None) -> str:
+    """The report on a model; by labels too, where a column tells them."""
+    encoder = bags.encoder
+    notes, columns = ([], {}) if encoder is None else (encoder.notes, encoder.positions)
+    labels = known_labels(data, label, model)
+    return render(tell(model, bags, title=Path(data).name, notes=notes, columns=columns, labels=labels))
 
 
 def _ready(method: LLPClassifier, seed: int, verbose: bool) -> LLPClassifier:

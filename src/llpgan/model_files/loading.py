@@ -44,7 +44,8 @@ def load(path: str | Path, **settings: Any) -> LLPClassifier:
 
 
 def _restore(model: LLPClassifier, manifest: Manifest, arrays: Arrays) -> None:
-    vars(model).update(from_plain(manifest.learned, arrays))
+    for name, value in from_plain(manifest.learned, arrays).items():
+        setattr(model, name, value)
     model.encoder_ = from_plain(manifest.preprocessing, arrays)
     model.classes_ = np.array(manifest.classes, dtype=manifest.class_type)
     model.instance_shape_ = tuple(manifest.shape)

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from safetensors.numpy import save_file
+from safetensors.numpy import save as safe_bytes
 from sklearn.utils.validation import check_is_fitted
 
 from llpgan.estimators.base import LLPClassifier
@@ -33,7 +33,7 @@ def save(
     arrays: Arrays = {}
     manifest = _manifest(model, arrays)
     with whole_folder(Path(path)) as folder:
-        save_file({**arrays, **_weights(model)}, folder / WEIGHTS)
+        (folder / WEIGHTS).write_bytes(safe_bytes({**arrays, **_weights(model)}))
         replace(manifest, files={WEIGHTS: digest_of_file(folder / WEIGHTS)}).write(folder)
         for name, text in (pages or {}).items():
             (folder / name).write_text(text, encoding="utf-8")

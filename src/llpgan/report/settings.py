@@ -10,16 +10,12 @@ _PLAIN = (str, int, float, tuple, type(None))
 
 
 class Setting(NamedTuple):
-    """A setting's name, its value, and the value that it has where nobody sets it."""
+    """A setting's name, its value, the value that it has where nobody sets it, and whether somebody did."""
 
     name: str
     value: str
     usual: str
-
-    @property
-    def differs(self) -> bool:
-        """Whether somebody set it."""
-        return self.value != self.usual
+    differs: bool
 
 
 def settings_of(model: LLPClassifier) -> tuple[Setting, ...]:
@@ -27,13 +23,18 @@ def settings_of(model: LLPClassifier) -> tuple[Setting, ...]:
 
     >>> from llpgan import MeanMap
     >>> settings_of(MeanMap(C=2.0))[0]
-    Setting(name='C', value='2.0', usual='None')
+    Setting(name='C', value='2.0', usual='None', differs=True)
     """
     usual = type(model)().get_params(deep=False)
     return tuple(
-        Setting(name, _in_words(value), _in_words(usual[name]))
+        Setting(name, _in_words(value), _in_words(usual[name]), _differ(value, usual[name]))
         for name, value in model.get_params(deep=False).items()
     )
+
+
+def _differ(value: Any, usual: Any) -> bool:
+    """3 and 3.0 do not; functions and networks do, unless they are the same one."""
+    return bool(value != usual) if isinstance(value, _PLAIN) else value is not usual
 
 
 def method_in_a_line(model: LLPClassifier) -> str:

@@ -1,0 +1,8 @@
+"""``python -m llpgan``: the command line."""
+
+import sys
+
+from llpgan.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,130 @@
+"""``llpgan demo``: 51 election results in, single voters out."""
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from llpgan import DLLP, InvCal
+from llpgan.bags import Bags
+from llpgan.commands.fit import page
+from llpgan.datasets.election import LABEL, PEOPLE, RESULTS, Election, load_election
+from llpgan.estimators.base import LLPClassifier
+from llpgan.evaluation import LabelScores, label_scores
+from llpgan.files import refuse_existing
+from llpgan.model_files import save
+from llpgan.model_files.manifest import MANIFEST
+
+_SHOWN_STATES = ("California", "Ohio", "Wyoming")
+_SHOWN_PEOPLE = ("state", "age", "race", "ideology", "party_id")
+
+
+def demo(out: str = "demo", seed: int = 0, overwrite: bool = False) -> None:
+    """Learn the votes of single people from the official results of 51 states, and judge it by what they said.
+
+    Args:
+        out: the folder for the model, its report, and a copy of the two tables to try the other commands on.
+        seed: the same seed gives the same model.
+        overwrite: replace what an earlier demo left there.
+    """
+    folder = Path(out)
+    refuse_existing(folder / "model", overwrite, mark=MANIFEST)
+    console = Console(highlight=False)
+    election = load_election()
+    _introduce(console, election)
+    console.print("Learning from the 51 results alone, with two methods:")
+    models = [InvCal(), DLLP(random_state=seed, verbose=True)]
+    found = [(model, _judged(model.fit_bags(election.bags), election)) for model in models]
+    console.print(_comparison(found, election))
+    best = models[-1]
+    console.print(_some_people(best, election))
+    _keep(best, election.bags, folder, overwrite)
+    console.print(_what_next(folder))
+
+
+def _introduce(console: Console, election: Election) -> None:
+    bags = election.bags
+    console.print(
+        f"[bold]51 numbers in, individual voters out.[/bold] Of each state only its official result in the\n"
+        f"election of 2016 is known. Of {len(election.votes):,} voters of a survey we know the state, age, race,\n"
+        f"ideology and other answers; how they voted is hidden.\n"
+    )
+    table = Table("state", "voters asked", "official share of Trump", title="What is known", title_justify="left")
+    for state in _SHOWN_STATES:
+        place = bags.bag_ids.index(state)
+        table.add_row(state, f"{bags.sizes[place]:,}", f"{bags.proportions[place, 1]:.1%}")
+    table.add_row("... 48 more", f"{len(election.votes):,} in all", "")
+    console.print(table)
+
+
+def _judged(model: LLPClassifier, election: Election) -> LabelScores:
+    return label_scores(election.votes, model.predict_proba(election.bags.instances), model.classes_)
+
+
+def _comparison(found: list[tuple[LLPClassifier, LabelScores]], election: Election) -> Table:
+    table = Table("", "right (%)", "AUC", title="Judged by the hidden votes of all voters", title_justify="left")
+    commonest = 100 * float((election.votes == "other").mean())
+    table.add_row("always the commonest class", f"{commonest:.1f}", "0.500")
+    for model, scores in found:
+        assert scores.auc is not None
+        name = f"{type(model).__name__}, from 51 results"
+        table.add_row(name, f"{100 * scores.accuracy.value:.1f}", f"{scores.auc.value:.3f}")
+    accuracy, auc = _with_every_label(election)
+    table.add_row(
+        f"logistic regression, from {len(election.votes):,} votes", f"{100 * accuracy:.1f}", f"{auc:.3f}"
+    )
+    return table
+
+
+def _with_every_label(election: Election) -> tuple[float, float]:
+    """What full supervision reaches on the same columns, measured on votes that it did not see."""
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.metrics import accuracy_score, roc_auc_score
+    from sklearn.model_selection import cross_val_predict
+
+    instances, votes = election.bags.instances, election.votes
+    trump = cross_val_predict(LogisticRegression(max_iter=1000), instances, votes, method="predict_proba")[:, 1]
+    return accuracy_score(votes == "trump", trump > 0.5), roc_auc_score(votes == "trump", trump)
+
+
+def _some_people(model: LLPClassifier, election: Election, n: int = 8) -> Table:
+    """The first rows of the table, one by one."""
+    people = election.people.select(_SHOWN_PEOPLE).slice(0, n).to_pylist()
+    probabilities = model.predict_proba(election.people.slice(0, n))[:, 1]
+    table = Table(*_SHOWN_PEOPLE, "P(Trump)", "voted", title="The first voters", title_justify="left")
+    for person, probability, vote in zip(people, probabilities, election.votes, strict=False):
+        table.add_row(*map(_in_words, person.values()), f"{probability:.2f}", _marked(vote, probability))
+    return table
+
+
+def _marked(vote: str, probability: float) -> str:
+    right = (vote == "trump") == (probability > 0.5)
+    return f"[green]{vote}[/green]" if right else f"[red]{vote}[/red]"
+
+
+def _in_words(value: Any) -> str:
+    return "?" if value is None else str(value)
+
+
+def _keep(model: LLPClassifier, bags: Bags, folder: Path, overwrite: bool) -> None:
+    """The model with its report, and the two tables."""
+    folder.mkdir(parents=True, exist_ok=True)
+    save(
+        model, folder / "model", overwrite=overwrite, pages={"report.html": page(model, bags, str(PEOPLE), LABEL)}
+    )
+    for table in (PEOPLE, RESULTS):
+        shutil.copyfile(table, folder / table.name)
+
+
+def _what_next(folder: Path) -> str:
+    people, results = folder / PEOPLE.name, folder / RESULTS.name
+    return (
+        f"\nThe model is in [bold]{folder / 'model'}[/bold]; a browser shows its report, "
+        f"[bold]{folder / 'model' / 'report.html'}[/bold].\n"
+        f"The same by hand, and with other methods (--method LLPGAN):\n\n"
+        f"  llpgan fit {people} --bag state --proportions {results} --label {LABEL} --out my_model\n"
+        f"  llpgan predict my_model {people} --out predictions.csv\n"
+        f"  llpgan evaluate my_model {people} --label {LABEL}\n"
+    )

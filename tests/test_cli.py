@@ -1,0 +1,191 @@
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pytest
+
+import llpgan
+from llpgan import cli
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    """A working folder with a table of people and one of results; the votes follow from the age."""
+    rng = np.random.default_rng(0)
+    age, state = rng.normal(50, 10, 200).round(), rng.integers(8, size=200)
+    age += 3 * state
+    vote = np.where(age > 60, "yes", "no")
+    people = {
+        "state": [f"s{i}" for i in state],
+        "age": age,
+        "city": rng.choice(["Rome", "Oslo"], 200),
+        "vote": vote,
+    }
+    pa.csv.write_csv(pa.table(people), tmp_path / "people.csv")
+    share = [float((vote[state == i] == "yes").mean()) for i in range(8)]
+    results = {"state": [f"s{i}" for i in range(8)], "no": [1 - p for p in share], "yes": share}
+    pa.csv.write_csv(pa.table(results), tmp_path / "results.csv")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+FIT = [
+    "fit",
+    "people.csv",
+    "--bag",
+    "state",
+    "--proportions",
+    "results.csv",
+    "--label",
+    "vote",
+    "--method",
+    "MeanMap",
+]
+
+
+def rows_of(path):
+    return pa.csv.read_csv(path).to_pydict()
+
+
+def test_from_files_to_predictions_and_scores(files, capsys):
+    assert cli.main(FIT) == 0
+    assert sorted(path.name for path in (files / "model").iterdir()) == [
+        "model.json",
+        "report.html",
+        "weights.safetensors",
+    ]
+    assert cli.main(["predict", "model", "people.csv", "--keep", "[state]"]) == 0
+    predicted = rows_of("predictions.csv")
+    assert list(predicted) == ["state", "prediction", "p_no", "p_yes"]
+    assert predicted["state"] == rows_of("people.csv")["state"]
+    right = np.mean(np.array(predicted["prediction"]) == np.array(rows_of("people.csv")["vote"]))
+    assert right > 0.8
+    capsys.readouterr()
+    options = ["--label", "vote", "--bag", "state", "--proportions", "results.csv", "--out", "scores.json"]
+    assert cli.main(["evaluate", "model", "people.csv", *options]) == 0
+    said = capsys.readouterr().out
+    assert re.search(rf"accuracy\s+│ {right:.4f}", said)
+    assert "bag error" in said
+    assert "predicted yes" in said
+    assert '"accuracy"' in (files / "scores.json").read_text()
+
+
+def test_python_and_the_command_line_predict_the_same(files):
+    cli.main(FIT)
+    cli.main(["predict", "model", "people.csv"])
+    (files / "people.csv").rename(files / "elsewhere.csv")
+    probabilities = llpgan.load("model").predict_proba("elsewhere.csv")
+    np.testing.assert_array_equal(probabilities[:, 1], rows_of("predictions.csv")["p_yes"])
+
+
+def test_columns_in_another_order_change_nothing_and_an_absent_one_is_named(files, capsys):
+    cli.main(FIT)
+    table = pa.csv.read_csv("people.csv")
+    pa.csv.write_csv(table.select(["city", "vote", "age", "state"]), "turned.csv")
+    for name in ("people", "turned"):
+        assert cli.main(["predict", "model", f"{name}.csv", "--out", f"{name}.parquet"]) == 0
+    assert pa.parquet.read_table("people.parquet") == pa.parquet.read_table("turned.parquet")
+    pa.csv.write_csv(table.drop_columns(["age"]), "absent.csv")
+    assert cli.main(["predict", "model", "absent.csv"]) == 1
+    assert "error: absent.csv has no column 'age', which the model was trained on" in capsys.readouterr().err
+
+
+def test_settings_come_from_the_methods_signature(files):
+    assert cli.main([*FIT[:-1], "DLLP", "--method.epochs", "3", "--seed", "5", "--columns.drop", "[city]"]) == 0
+    model = llpgan.load("model")
+    assert (model.epochs, model.random_state) == (3, 5)
+    assert len(model.history_) == 3
+    assert model.encoder_.features == ("age",)
+
+
+def test_a_config_file_stands_for_options(files, capsys):
+    with pytest.raises(SystemExit) as end:
+        cli.main([*FIT, "--method.C", "0.5", "--print_config"])
+    assert end.value.code == 0
+    (files / "config.yaml").write_text(capsys.readouterr().out)
+    assert cli.main(["fit", "--config", "config.yaml", "--out", "again"]) == 0
+    assert llpgan.load("again").C == 0.5
+
+
+def test_the_same_command_gives_the_same_model(files):
+    command = [*FIT[:-1], "DLLP", "--method.epochs", "2"]
+    cli.main([*command, "--out", "one"])
+    cli.main([*command, "--out", "two"])
+    for name in ("weights.safetensors", "report.html"):
+        assert (files / "one" / name).read_bytes() == (files / "two" / name).read_bytes()
+    np.testing.assert_array_equal(
+        llpgan.load("one").predict_proba("people.csv"), llpgan.load("two").predict_proba("people.csv")
+    )
+
+
+def test_an_output_that_exists_is_kept_unless_overwrite(files, capsys):
+    cli.main(FIT)
+    before = (files / "model" / "model.json").read_bytes()
+    assert cli.main([*FIT[:-1], "InvCal"]) == 1
+    assert (
+        "error: model exists: name another output, or allow it to be replaced (overwrite)"
+        in capsys.readouterr().err
+    )
+    assert (files / "model" / "model.json").read_bytes() == before
+    assert cli.main([*FIT[:-1], "InvCal", "--overwrite"]) == 0
+    assert type(llpgan.load("model")).__name__ == "InvCal"
+    assert cli.main(["predict", "model", "people.csv", "--out", "results.csv"]) == 1
+    assert "results.csv exists" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        (["fit", "nobody.csv", "--bag", "state"], "error: there is no file nobody.csv"),
+        (FIT[:2], "error: say which column holds the bag of each row (bag)"),
+        (["fit", "people.csv", "--bag", "county", "--label", "vote"], "people.csv has no column 'county'"),
+        ([*FIT, "--columns.drop", "[ages]"], "no column 'ages'; there are 'state', 'age'"),
+        (["predict", "nowhere", "people.csv"], "nowhere is not a saved model: it has no model.json"),
+        (["evaluate", "nowhere", "people.csv"], "nowhere is not a saved model"),
+    ],
+)
+def test_an_error_is_one_line_and_leaves_nothing(files, capsys, command, message):
+    before = sorted(files.iterdir())
+    assert cli.main(command) == 1
+    said = capsys.readouterr().err.strip().splitlines()[-1]
+    assert said.startswith(f"llpgan {command[0]}: error: ")
+    assert message in said
+    assert sorted(files.iterdir()) == before
+
+
+def test_debug_shows_the_traceback(files):
+    with pytest.raises(FileNotFoundError, match=r"nobody\.csv"):
+        cli.main(["fit", "nobody.csv", "--bag", "state", "--debug"])
+
+
+def test_bad_usage_is_told_from_bad_data(files, capsys):
+    for wrong in (["fit", "people.csv", "--bags", "state"], ["fit", "people.csv", "--method", "Magic"], ["fit"]):
+        with pytest.raises(SystemExit) as end:
+            cli.main(wrong)
+        assert end.value.code == 2
+    assert cli.main(["train"]) == 2
+    assert "there is no command 'train'" in capsys.readouterr().err
+
+
+def test_help_and_version(capsys):
+    assert cli.main(["--help"]) == 0
+    said = capsys.readouterr().out
+    assert all(f"llpgan {command}" in said for command in cli.COMMANDS)
+    assert cli.main(["--version"]) == 0
+    assert capsys.readouterr().out == f"llpgan {llpgan.__version__}\n"
+    with pytest.raises(SystemExit):
+        cli.main(["fit", "--help"])
+    said = capsys.readouterr().out
+    assert "--proportions" in said
+    assert "the column, or the columns, that say which bag" in said
+
+
+def test_the_installed_command_ends_with_its_exit_code(tmp_path):
+    command = [sys.executable, "-m", "llpgan", "predict", "nowhere", "nothing.csv"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 1
+    assert done.stderr.startswith("llpgan predict: error: nowhere is not a saved model")
+    assert "Traceback" not in done.stderr
