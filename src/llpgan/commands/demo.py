@@ -21,12 +21,13 @@ _SHOWN_STATES = ("California", "Ohio", "Wyoming")
 _SHOWN_PEOPLE = ("state", "age", "race", "ideology", "party_id")
 
 
-def demo(out: str = "demo", seed: int = 0, overwrite: bool = False) -> None:
+def demo(out: str = "demo", seed: int = 0, epochs: int = 100, overwrite: bool = False) -> None:
     """Learn the votes of single people from the official results of 51 states, and judge it by what they said.
 
     Args:
         out: the folder for the model, its report, and a copy of the two tables to try the other commands on.
         seed: the same seed gives the same model.
+        epochs: how often the network sees every bag; fewer are quicker.
         overwrite: replace what an earlier demo left there.
     """
     folder = Path(out)
@@ -35,7 +36,7 @@ def demo(out: str = "demo", seed: int = 0, overwrite: bool = False) -> None:
     election = load_election()
     _introduce(console, election)
     console.print("Learning from the 51 results alone, with two methods:")
-    models = [InvCal(), DLLP(random_state=seed, verbose=True)]
+    models = [InvCal(), DLLP(random_state=seed, epochs=epochs, verbose=True)]
     found = [(model, _judged(model.fit_bags(election.bags), election)) for model in models]
     console.print(_comparison(found, election))
     best = models[-1]
