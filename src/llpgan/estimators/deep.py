@@ -27,7 +27,7 @@ from llpgan.estimators.bound import undo_bound
 from llpgan.listeners import progress_bar, tensorboard
 from llpgan.loading import BagDataset, as_tensor, usual_bags_a_step
 from llpgan.losses import PROPORTION_LOSSES, ProportionLoss, proportion_bound
-from llpgan.networks import ACTIVATIONS, MakeClassifier, Pair, check_classifier, default_pair
+from llpgan.networks import ACTIVATIONS, MakeClassifier, check_classifier, default_pair
 from llpgan.objectives import Objective, Player
 from llpgan.scaling import Scaling
 from llpgan.training import Listener, Plan, train
@@ -124,7 +124,6 @@ class DeepClassifier(LLPClassifier):
         self._start(bags)
         self.bag_size_ = float(1 / np.mean(1 / bags.sizes))
         self.prior_ = bags.prior
-        self.known_shares_ = bags.n_bags * (bags.n_classes - 1)
         seed = self._seed()
         training, held_out_bags = self._split(bags, held_out, seed)
         fabric = fabric_for(self.device, self.precision)
@@ -177,13 +176,10 @@ class DeepClassifier(LLPClassifier):
         if isinstance(self.classifier, nn.Module):
             network = copy.deepcopy(self.classifier)
         else:
-            make = self.classifier or self._default_pair().classifier
+            make = self.classifier or default_pair(shape).classifier
             network = make(shape, n_classes, ACTIVATIONS[self.activation])
         check_classifier(network, shape, n_classes)
         return network
-
-    def _default_pair(self) -> Pair:
-        return default_pair(self.instance_shape_, self.known_shares_)
 
     def _bag_loss(self) -> ProportionLoss:
         return self.proportion_loss if callable(self.proportion_loss) else PROPORTION_LOSSES[self.proportion_loss]
@@ -192,7 +188,7 @@ class DeepClassifier(LLPClassifier):
         return Player(network, self._optimiser, fabric)
 
     def _optimiser(self, parameters: list[nn.Parameter]) -> Optimizer:
-        rate = self.learning_rate or self._default_pair().learning_rate
+        rate = self.learning_rate or default_pair(self.instance_shape_).learning_rate
         return AdamW(parameters, rate, betas=self.betas, weight_decay=self.weight_decay, fused=True)
 
     def _plan(self, bags: Bags, seed: int) -> Plan:

@@ -16,7 +16,7 @@ from torch import nn
 from llpgan.bags import Bags
 from llpgan.estimators.base import Array
 from llpgan.estimators.deep import DeepClassifier
-from llpgan.networks import ACTIVATIONS, MakeGenerator, check_generator
+from llpgan.networks import ACTIVATIONS, MakeGenerator, check_generator, default_pair
 from llpgan.objectives import GENERATOR_LOSSES, NOISES, AdversarialObjective, GeneratorLoss, Noise, Objective
 from llpgan.scaling import Scaling, Unscaling
 
@@ -104,7 +104,7 @@ class LLPGAN(DeepClassifier):
         if isinstance(self.generator, nn.Module):
             network = copy.deepcopy(self.generator)
         else:
-            make = self.generator or self._default_pair().generator
+            make = self.generator or default_pair(shape).generator
             network = make(shape, self.noise_size, ACTIVATIONS[self.activation])
         check_generator(network, shape, self.noise_size)
         return network
