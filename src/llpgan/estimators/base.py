@@ -96,6 +96,7 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.classes_ = bags.classes
         self.n_features_in_ = bags.instances.shape[1]
         self.instance_shape_ = bags.instances.shape[1:]
+        self.instance_type_ = bags.instances.dtype.str
         self.encoder_ = bags.encoder
         self._note_features(None if bags.encoder else bags.features)
 

@@ -54,28 +54,28 @@ def fit_log_partition(
         tol: the largest slope that counts as zero.
         start: the first guess.
     """
-    outputs_to_classes = _outputs_to_classes(len(prior))
+    to_classes = outputs_to_classes(len(prior))
 
     def log_partition(scores: Array) -> tuple[float, Array]:
-        logits = outputs_to_classes.T @ scores
+        logits = to_classes.T @ scores
         highest = logits.max(axis=0)
         odds = np.exp(logits - highest)
         sums = odds.sum(axis=0)
         value = float(np.mean(np.log(sums) + highest))
-        return value, outputs_to_classes @ (odds / sums) / len(features)
+        return value, to_classes @ (odds / sums) / len(features)
 
     # Operators from bags need not add up to the mean instance, as those from labels do; K > 2 outputs would drift.
     mean = features.sums(np.full((1, len(features)), 1 / len(features)))
     consistent = operator - (operator.sum(axis=0) - mean) / len(prior)
-    pull = Linear(outputs_to_classes @ consistent, outputs_to_classes @ prior)
-    first = start or Linear.zero(len(outputs_to_classes), features.n_columns)
+    pull = Linear(to_classes @ consistent, to_classes @ prior)
+    first = start or Linear.zero(len(to_classes), features.n_columns)
     return fit_linear(log_partition, features, 1 / (C * len(features)), first, pull=pull, tol=tol)
 
 
 def class_scores(model: Linear, features: Features) -> Array:
     """(N, K): log-probabilities, up to a constant a row."""
     n_classes = max(2, len(model.intercept))
-    return (_outputs_to_classes(n_classes).T @ features.scores(model)).T
+    return (outputs_to_classes(n_classes).T @ features.scores(model)).T
 
 
 def class_probabilities(model: Linear, features: Features) -> Array:
@@ -83,7 +83,7 @@ def class_probabilities(model: Linear, features: Features) -> Array:
     return np.asarray(softmax(class_scores(model, features), axis=1))
 
 
-def _outputs_to_classes(n_classes: int) -> Array:
+def outputs_to_classes(n_classes: int) -> Array:
     """Two classes share one output, their log-odds; more have one each."""
     return np.array([[-0.5, 0.5]]) if n_classes == 2 else np.eye(n_classes)
 
