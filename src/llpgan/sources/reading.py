@@ -1,7 +1,7 @@
 """Tables from anywhere: CSV (plain or gzip) and Parquet, pandas and polars frames, Arrow, dicts of columns."""
 
-import re
-from collections.abc import Callable, Collection, Mapping
+import codecs
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ import pyarrow.parquet
 
 MISSING = ("", "?", "NA", "N/A", "#N/A", "n/a", "NULL", "null", "None", "NaN", "nan", "-nan", "<NA>")
 _SHORT_TEXT = 1000  # up to so many different values, a text column is held as codes
+_USUAL = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
 
 Text = Collection[str]
 
@@ -25,16 +26,15 @@ def read_table(source: Any, text: Text = ()) -> pa.Table:
     """
     table = _from_file(Path(source), text) if isinstance(source, str | Path) else _from_frame(source)
     name = name_of(source)
-    if repeated := {column for column in table.column_names if table.column_names.count(column) > 1}:
-        raise ValueError(f"{name} has more than one column {min(repeated)!r}: columns need names of their own")
+    _refuse_repeated(name, table.column_names)
     if table.num_rows == 0:
         raise ValueError(f"{name} is empty: it has columns {table.column_names}, but no rows")
-    return table
+    return _usual_text(table)
 
 
-def name_of(source: Any) -> str:
-    """What to call a source in a message: a file by its path, anything else "the table"."""
-    return str(source) if isinstance(source, str | Path) else "the table"
+def name_of(source: Any, otherwise: str = "the table") -> str:
+    """What to call a source in a message: a file by its path."""
+    return str(source) if isinstance(source, str | Path) else otherwise
 
 
 def is_table(source: Any) -> bool:
@@ -46,12 +46,44 @@ def _from_frame(frame: Any) -> pa.Table:
     if isinstance(frame, pa.Table):
         return frame
     if isinstance(frame, Mapping):
-        return pa.table(dict(frame))
-    if hasattr(frame, "iloc"):  # pandas: its index is no column
-        return pa.Table.from_pandas(frame, preserve_index=False)
+        return pa.table({name: _from_values(name, values) for name, values in frame.items()})
+    if hasattr(frame, "iloc"):
+        return _from_pandas(frame)
     if hasattr(frame, "__arrow_c_stream__"):
         return pa.table(frame)
     raise TypeError(f"a table is a file, a frame or a dict of columns, not a {type(frame).__name__}")
+
+
+def _from_pandas(frame: Any) -> pa.Table:
+    """Without the frame's index, which is no column."""
+    _refuse_repeated("the table", [str(name) for name in frame.columns])
+    try:
+        return pa.Table.from_pandas(frame, preserve_index=False)
+    except pa.ArrowException as error:
+        raise ValueError(f"the table cannot be read: {'; '.join(map(str, error.args))}") from None
+
+
+def _from_values(name: str, values: Any) -> pa.ChunkedArray:
+    try:
+        return pa.table({name: values})[name]
+    except pa.ArrowException as error:
+        raise ValueError(f"column {name!r} cannot be read: {error}") from None
+
+
+def _refuse_repeated(name: str, columns: Sequence[str]) -> None:
+    if repeated := {column for column in columns if columns.count(column) > 1}:
+        raise ValueError(f"{name} has more than one column {min(repeated)!r}: columns need names of their own")
+
+
+def _usual_text(table: pa.Table) -> pa.Table:
+    """Text of the type that Arrow can compute with, where a frame or file holds views."""
+    for place, field in enumerate(table.schema):
+        if field.type in _USUAL:
+            table = table.set_column(place, field.name, table[place].cast(_USUAL[field.type]))
+        elif pa.types.is_dictionary(field.type) and field.type.value_type in _USUAL:
+            codes = pa.dictionary(pa.int32(), _USUAL[field.type.value_type])
+            table = table.set_column(place, field.name, table[place].cast(codes))
+    return table
 
 
 def _from_file(path: Path, text: Text) -> pa.Table:
@@ -62,24 +94,23 @@ def _from_file(path: Path, text: Text) -> pa.Table:
         raise ValueError(f"{path} is not a table: a file that ends in {', '.join(_READERS)} would be")
     try:
         return read(path, text)
-    except (pa.ArrowInvalid, pa.ArrowException, OSError, EOFError) as error:
+    except (pa.ArrowException, OSError, EOFError) as error:
         raise ValueError(f"{path} is not a table that can be read: {_first_line(error)}") from error
 
 
 def _read_csv(path: Path, text: Text, delimiter: str = ",") -> pa.Table:
-    """With types as Arrow sees them in the first block; a column where they do not last is read again as text."""
-    as_text = set(text)
-    while True:
-        try:
-            return _utf8(path, _read_csv_once(path, as_text, delimiter))
-        except pa.ArrowInvalid as error:
-            column = _column_of_conversion_error(error, path, delimiter)
-            if column is None or column in as_text:
-                raise
-            as_text.add(column)
+    """With types that fit all rows, which Arrow sees to: where a later row does not fit, it widens the type."""
+    _refuse_other_header(path)
+    try:
+        return _utf8(path, _read_csv_once(path, text, delimiter, line_breaks=False))
+    except pa.ArrowInvalid as error:
+        if "newlines_in_values" not in str(error):
+            raise
+    return _utf8(path, _read_csv_once(path, text, delimiter, line_breaks=True))  # slower, and rarely needed
 
 
-def _read_csv_once(path: Path, text: Text, delimiter: str) -> pa.Table:
+def _read_csv_once(path: Path, text: Text, delimiter: str, line_breaks: bool) -> pa.Table:
+    parse = pa.csv.ParseOptions(delimiter=delimiter, newlines_in_values=line_breaks)
     convert = pa.csv.ConvertOptions(
         null_values=MISSING,
         strings_can_be_null=True,
@@ -87,24 +118,29 @@ def _read_csv_once(path: Path, text: Text, delimiter: str) -> pa.Table:
         auto_dict_max_cardinality=_SHORT_TEXT,
         column_types={name: pa.string() for name in text},
     )
-    return pa.csv.read_csv(path, parse_options=pa.csv.ParseOptions(delimiter=delimiter), convert_options=convert)
-
-
-def _column_of_conversion_error(error: Exception, path: Path, delimiter: str) -> str | None:
-    found = re.match(r"In CSV column #(\d+): .*CSV conversion error", str(error), re.DOTALL)
-    return None if found is None else _header(path, delimiter)[int(found[1])]
-
-
-def _header(path: Path, delimiter: str) -> list[str]:
-    with pa.csv.open_csv(path, parse_options=pa.csv.ParseOptions(delimiter=delimiter)) as reader:
-        return list(reader.schema.names)
+    return pa.csv.read_csv(path, parse_options=parse, convert_options=convert)
 
 
 def _utf8(path: Path, table: pa.Table) -> pa.Table:
     for field in table.schema:
         if pa.types.is_binary(field.type) or field.type == pa.dictionary(pa.int32(), pa.binary()):
-            raise ValueError(f"{path}, column {field.name!r}: its text is not UTF-8; save the file as UTF-8")
+            raise _not_utf8(f"{path}, column {field.name!r}")
     return table
+
+
+def _refuse_other_header(path: Path) -> None:
+    with pa.input_stream(path) as stream:  # which also unpacks
+        header = stream.read(2**16).split(b"\n")[0]
+    try:
+        is_text = "\0" not in codecs.getincrementaldecoder("utf-8")().decode(header)
+    except UnicodeDecodeError:
+        is_text = False
+    if not is_text:
+        raise _not_utf8(f"{path}, in its first line")
+
+
+def _not_utf8(where: str) -> ValueError:
+    return ValueError(f"{where}: this is not text in UTF-8; save the table as UTF-8")
 
 
 def _read_tsv(path: Path, text: Text) -> pa.Table:
