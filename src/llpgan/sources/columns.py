@@ -77,7 +77,9 @@ class LeftOut(Exception):  # noqa: N818, it is no error
 
 def learned(name: str, column: pa.ChunkedArray, columns: Columns) -> ColumnEncoder:
     """How to encode a column, from its values; raises :class:`LeftOut` where there is nothing to learn from it."""
-    if column.null_count == len(column):
+    if pa.types.is_nested(column.type):
+        raise _unknown_type(name, column)
+    if values.n_missing(column) == len(column):
         raise ValueError(f"column {name!r} has no value in any row: correct it, or leave it out (drop)")
     kind = columns.kinds().get(name)
     if kind is None:
@@ -91,36 +93,39 @@ def _kind_seen(name: str, column: pa.ChunkedArray) -> type[ColumnEncoder]:
         return _kind_of_text(name, column)
     if values.is_time(column):
         return Date
-    if pa.types.is_nested(column.type) or pa.types.is_binary(column.type):
-        raise ValueError(f"column {name!r} holds {column.type}: one number, text or date a row would be right")
+    if not values.is_number(column):
+        raise _unknown_type(name, column)
     if pa.types.is_integer(column.type):
         _leave_out_if_running_number(name, column)
     return Number
 
 
+def _unknown_type(name: str, column: pa.ChunkedArray) -> ValueError:
+    return ValueError(f"column {name!r} holds {column.type}: one number, text or date a row would be right")
+
+
 def _kind_of_text(name: str, column: pa.ChunkedArray) -> type[ColumnEncoder]:
-    numbers = values.share_of_numbers(column)
-    if numbers == 1:
+    numbers, there = values.count_numbers(column), len(column) - column.null_count
+    if numbers == there:
         return Number
-    if numbers > 0.5:
-        _refuse_few_texts(name, column, numbers)
-    there = len(column) - column.null_count
+    if numbers > there / 2:
+        _refuse_few_texts(name, column, f"{numbers} of the {there} values")
     if there >= _FEW and len(column.unique()) > there / 2:
         raise LeftOut("nearly every row has a text of its own, as names and ids do")
     return Category
 
 
-def _refuse_few_texts(name: str, column: pa.ChunkedArray, numbers: float) -> None:
+def _refuse_few_texts(name: str, column: pa.ChunkedArray, numbers: str) -> None:
     try:
         values.as_numbers(name, column)
     except ValueError as error:
         raise ValueError(
-            f"{error}, as {numbers:.1%} of this column are: correct it, or name the column among the categories"
+            f"{error}, as {numbers} of this column are: correct it, or name the column among the categories"
         ) from None
 
 
 def _leave_out_if_constant(column: pa.ChunkedArray) -> None:
-    if not column.null_count and not values.has_more_values_than(column, 1):
+    if not values.n_missing(column) and not values.has_more_values_than(column, 1):
         raise LeftOut(f"all rows have the same value, {column[0].as_py()!r}")
 
 

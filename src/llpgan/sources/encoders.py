@@ -106,14 +106,15 @@ class Category(ColumnEncoder):
     @classmethod
     def learned(cls, name: str, column: pa.ChunkedArray, min_count: int, max_categories: int) -> Self:
         """The values that are frequent enough, in alphabetical order."""
-        counts = pc.value_counts(values.plain(values.as_text(name, column)).drop_null())
+        text = values.plain(values.as_text(name, column))
+        counts = pc.value_counts(text.drop_null())
         pairs = zip(counts.field(0).to_pylist(), counts.field(1).to_pylist(), strict=True)
         by_count = sorted(pairs, key=_rarest_last)
         frequent = [value for value, count in by_count if count >= min_count][:max_categories]
         if not frequent:  # a small table: its most frequent values
             frequent = [value for value, _ in by_count][:max_categories]
         has_other = len(frequent) < len(by_count)
-        return cls(name, tuple(sorted(frequent)), has_other, column.null_count >= min_count)
+        return cls(name, tuple(sorted(frequent)), has_other, text.null_count >= min_count)
 
     @property
     def features(self) -> list[str]:

@@ -1,5 +1,8 @@
 """The values of one column as numbers, days or text; what cannot be read is named by column and row."""
 
+from bisect import bisect_left
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -11,6 +14,7 @@ Values = NDArray[np.float64]
 _NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
 _DAY = 24 * 3600.0
 _FIRST_ROWS = 1000
+_WHOLE = 2.0**53  # above it, floats are too coarse to be told from integers
 
 
 class RowError(ValueError):
@@ -25,6 +29,15 @@ class RowError(ValueError):
         return RowError(self.column, first_row + self.row, self.why)
 
 
+@contextmanager
+def of(source: str) -> Iterator[None]:
+    """What is wrong with the values of a source is said with its name."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"{source}: {error}") from None
+
+
 def is_text(column: pa.ChunkedArray) -> bool:
     """Whether the values are strings, also where they are held as codes."""
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
@@ -36,6 +49,13 @@ def is_time(column: pa.ChunkedArray) -> bool:
     return bool(pa.types.is_temporal(column.type))
 
 
+def is_number(column: pa.ChunkedArray) -> bool:
+    """Whether the values are numbers or yes and no, also where they are held as codes."""
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    tests = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_boolean)
+    return any(test(kind) for test in tests)
+
+
 def has_more_values_than(column: pa.ChunkedArray, number: int) -> bool:
     """Whether a column has more different values, missing ones aside; mostly its first rows tell.
 
@@ -43,12 +63,22 @@ def has_more_values_than(column: pa.ChunkedArray, number: int) -> bool:
     True
     """
     first_rows = column.slice(0, _FIRST_ROWS)
-    return any(pc.count_distinct(plain(part)).as_py() > number for part in (first_rows, column))
+    return any(pc.count_distinct(_without_nan(plain(part))).as_py() > number for part in (first_rows, column))
 
 
 def missing(column: pa.ChunkedArray) -> NDArray[np.bool_]:
     """For each row, whether it has no value."""
     return np.asarray(pc.is_null(column, nan_is_null=True))
+
+
+def n_missing(column: pa.ChunkedArray) -> int:
+    """How many rows have no value.
+
+    >>> n_missing(pa.chunked_array([[1.0, None, float("nan")]]))
+    2
+    """
+    nans = pc.sum(pc.is_nan(column)).as_py() if pa.types.is_floating(column.type) else 0
+    return int(column.null_count + (nans or 0))
 
 
 def plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -80,40 +110,66 @@ def as_days(name: str, column: pa.ChunkedArray) -> Values:
     """
     column = plain(column)
     if is_text(column):
-        column = _cast(name, column, pa.timestamp("s"), "dates such as 2016-11-08 or 2016-11-08 20:15:00")
+        column = _moments(name, column)
+    if pa.types.is_null(column.type):
+        return np.full(len(column), np.nan)
     if pa.types.is_date(column.type):
         return _floats(column.cast(pa.date32()).cast(pa.int32()).cast(pa.float64()))
     if pa.types.is_timestamp(column.type) or pa.types.is_duration(column.type) or pa.types.is_time(column.type):
         wide = column.cast(_in_seconds_or_finer(column.type))
-        return _floats(wide.cast(pa.int64()).cast(pa.float64())) / (_ticks(column.type) * _DAY)
+        return _floats(wide.cast(pa.int64()).cast(pa.float64(), safe=False)) / (_ticks(column.type) * _DAY)
     raise ValueError(f"column {name!r} holds {column.type}: it cannot be read as dates")
 
 
 def as_text(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """The values as text; whole numbers alike, whether a table holds them as 7 or as 7.0.
+    """The values as text; whole numbers alike, whether a table holds them as 7, as 7.0 or as decimals.
 
     >>> as_text("zone", pa.chunked_array([[7.0, None]])).to_pylist()
     ['7', None]
     """
     if is_text(column):
         return column
+    column = plain(column)
+    if pa.types.is_decimal(column.type) or pa.types.is_float16(column.type):
+        column = column.cast(pa.float64())
     if pa.types.is_floating(column.type):
-        column = _whole(column)
-    return _cast(name, plain(column), pa.string(), "text")
+        return _text_of_floats(column)
+    return _cast(name, column, pa.string(), "text")
 
 
-def share_of_numbers(column: pa.ChunkedArray) -> float:
-    """Of the values of a text column that are there, the share that are numbers."""
+def count_numbers(column: pa.ChunkedArray) -> int:
+    """How many values of a text column are numbers."""
     counts = pc.value_counts(column.drop_null())
     different, rows = counts.field(0), np.asarray(counts.field(1))
     different = different.cast(pa.string()) if pa.types.is_dictionary(different.type) else different
     looks_like = np.asarray(pc.match_substring_regex(different, _NUMBER))
-    return float(rows[looks_like].sum() / max(1, rows.sum()))
+    return int(rows[looks_like].sum())
 
 
-def _whole(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    column = pc.if_else(pc.is_nan(column), None, column)
-    return column.cast(pa.int64()) if pc.all(pc.equal(pc.round(column), column)).as_py() else column
+def _without_nan(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    return pc.if_else(pc.is_nan(column), None, column) if pa.types.is_floating(column.type) else column
+
+
+def _text_of_floats(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    column = _without_nan(column)
+    whole = pc.and_(pc.equal(pc.round(column), column), pc.less(pc.abs(column), _WHOLE))
+    integers = pc.if_else(whole, column, None).cast(pa.int64()).cast(pa.string())
+    return pc.coalesce(integers, column.cast(pa.string()))
+
+
+def _moments(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
+    if _has_moments(column):
+        return column.cast(pa.timestamp("s"))
+    row = bisect_left(range(len(column)), True, key=lambda row: not _has_moments(column.slice(0, row + 1)))
+    raise RowError(name, row, f"{column[row].as_py()!r} is not a date such as 2016-11-08 or 2016-11-08 20:15:00")
+
+
+def _has_moments(column: pa.ChunkedArray) -> bool:
+    try:
+        column.cast(pa.timestamp("s"))
+    except pa.ArrowInvalid:
+        return False
+    return True
 
 
 def _refuse_text(name: str, column: pa.ChunkedArray) -> None:
@@ -124,7 +180,7 @@ def _refuse_text(name: str, column: pa.ChunkedArray) -> None:
 
 def _cast(name: str, column: pa.ChunkedArray, to: pa.DataType, what: str) -> pa.ChunkedArray:
     try:
-        return column.cast(to)
+        return column.cast(to, safe=False)  # integers beyond 2⁵³ are rounded
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         raise ValueError(f"column {name!r} holds {column.type}, not {what}: {error}") from None
 
