@@ -50,13 +50,15 @@ def classes(names: Array, table: Table) -> None:
         raise ValueError(f"class names must differ, got {names.tolist()}")
 
 
-def proportions(table: Table, bag_ids: Sequence[Hashable], tolerance: float) -> Table:
+def proportions(
+    table: Table, bag_ids: Sequence[Hashable], tolerance: float, classes: Sequence[Hashable] | None = None
+) -> Table:
     """The proportions, renormalised where they sum to one within the tolerance; refused where they do not."""
     if len(table) != len(bag_ids):
         raise ValueError(f"{len(table)} rows of proportions, but {len(bag_ids)} bags")
-    _refuse(~np.isfinite(table), table, bag_ids, "is not a number")
-    _refuse(table < 0, table, bag_ids, "is negative")
-    _refuse(table > 1 + tolerance, table, bag_ids, "is above one (counts go in as counts=)")
+    _refuse(~np.isfinite(table), table, bag_ids, "is not a number", classes)
+    _refuse(table < 0, table, bag_ids, "is negative", classes)
+    _refuse(table > 1 + tolerance, table, bag_ids, "is above one (counts go in as counts=)", classes)
     sums = table.sum(axis=1)
     wrong = np.flatnonzero(np.abs(sums - 1) > tolerance + _ROUNDING)
     if len(wrong):
@@ -114,6 +116,13 @@ def _column(place: list[int], features: Sequence[str] | None) -> str:
     return f"column {place[0]}" if features is None else f"column {features[place[0]]!r}"
 
 
-def _refuse(wrong: NDArray[np.bool_], table: Table, bag_ids: Sequence[Hashable], why: str) -> None:
+def _refuse(
+    wrong: NDArray[np.bool_],
+    table: Table,
+    bag_ids: Sequence[Hashable],
+    why: str,
+    classes: Sequence[Hashable] | None = None,
+) -> None:
     for bag, column in np.argwhere(wrong):
-        raise ValueError(f"bag {bag_ids[bag]!r}: the value {table[bag, column]:g} of class {column} {why}")
+        name = column if classes is None else repr(classes[column])
+        raise ValueError(f"bag {bag_ids[bag]!r}: the value {table[bag, column]:g} of class {name} {why}")

@@ -62,7 +62,7 @@ class Bags:
         _checks.same_length("instances", self.instances, "entries of bag_of_row", self.bag_index)
         _checks.no_empty_bag(self.bag_index, self.bag_ids)
         _checks.classes(self.classes, self.proportions)
-        proportions = _checks.proportions(self.proportions, self.bag_ids, tolerance)
+        proportions = _checks.proportions(self.proportions, self.bag_ids, tolerance, self.classes.tolist())
         object.__setattr__(self, "proportions", proportions)
 
     @classmethod

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from llpgan import _checks
 from llpgan.bags import Bags
 from llpgan.sources import values
 from llpgan.sources.arrays import ArrayEncoder
@@ -24,10 +25,11 @@ Array = NDArray[Any]
 
 
 class Shares(NamedTuple):
-    """The proportions of each bag, and the classes' names."""
+    """The proportions of each bag, the classes' names, and the table that they are from."""
 
     proportions: NDArray[np.float64]
     classes: Array
+    source: str
 
 
 def bags_from_tables(
@@ -48,14 +50,20 @@ def bags_from_tables(
     rows = open_rows(instances, text=columns.categories)
     bag_columns = _bag_columns(bag, rows)
     bag_index, bag_ids = bag_keys(rows.table, bag_columns, rows.name)
+    if label is not None:
+        rows.column(label)  # a label that is misspelt would be a feature
     shares = _shares(rows, bag_index, bag_ids, bag_columns, proportions, counts, label, classes)
+    with values.of(shares.source):
+        _checks.classes(shares.classes, shares.proportions)
+        _checks.proportions(shares.proportions, bag_ids, tolerance, shares.classes.tolist())
     reserved = [*bag_columns, *([] if label is None else [label])]
     encoder = learned_encoder(rows, columns, reserved, image, image_size)
     if isinstance(encoder, TableEncoder):
         unsaid = [c.name for c in encoder.columns if c.name not in columns.kinds()]
-        refuse_leak(rows.table, unsaid, bag_index, shares.proportions, shares.classes.tolist())
-    for note in encoder.notes:
-        warnings.warn(note, stacklevel=3)
+        with values.of(rows.name):
+            refuse_leak(rows.table, unsaid, bag_index, shares.proportions, shares.classes.tolist())
+        for note in encoder.notes:
+            warnings.warn(note, stacklevel=3)
     rows = replace(rows, keep=False)
     return Bags(
         instances=encoder.encode(rows),
@@ -93,7 +101,8 @@ def learned_encoder(
     image = image or rows.image
     if image is not None:
         return ImageEncoder.learned(rows, image, image_size)
-    return TableEncoder.learned(rows.table, columns, reserved)
+    with values.of(rows.name):
+        return TableEncoder.learned(rows.table, columns, reserved)
 
 
 def label_values(rows: Rows, label: str) -> Array:
@@ -106,7 +115,8 @@ def label_values(rows: Rows, label: str) -> Array:
 
 def _bag_columns(bag: str | Sequence[str] | None, rows: Rows) -> list[str]:
     if bag is None and rows.image is None:
-        raise ValueError(f"say which column holds the bag of each row (bag); there are {rows.table.column_names}")
+        there = ", ".join(map(repr, rows.table.column_names)) or "no columns"
+        raise ValueError(f"say which column holds the bag of each row (bag); {rows.name} has {there}")
     bag = bag or FOLDER_COLUMN
     return [bag] if isinstance(bag, str) else list(bag)
 
@@ -127,19 +137,20 @@ def _shares(
     if proportions is None and counts is None:
         if label is None:
             raise ValueError("the classes' shares are not known: give proportions, counts, or a label to count")
-        return _shares_of_labels(label_values(rows, label), bag_index, len(bag_ids))
-    given = counts if proportions is None else proportions
+        return _shares_of_labels(label_values(rows, label), bag_index, len(bag_ids), rows.name)
+    given, what = (counts, "counts") if proportions is None else (proportions, "proportions")
     text = [name for name in bag_columns if values.is_text(rows.table[name])]
-    table = BagTable.of(read_table(given, text), bag_columns, classes, name_of(given))
+    table = BagTable.of(read_table(given, text), bag_columns, classes, name_of(given, f"the table of {what}"))
     numbers = table.rows_of(bag_ids, rows.name)
-    return Shares(numbers if counts is None else counts_as_shares(numbers, bag_ids), np.array(table.classes))
+    shares = numbers if counts is None else counts_as_shares(table, numbers, bag_ids)
+    return Shares(shares, np.array(table.classes), table.file)
 
 
-def _shares_of_labels(labels: Array, bag_index: NDArray[np.int64], n_bags: int) -> Shares:
+def _shares_of_labels(labels: Array, bag_index: NDArray[np.int64], n_bags: int, source: str) -> Shares:
     classes, label_index = np.unique(labels, return_inverse=True)
     counts = np.bincount(bag_index * len(classes) + label_index, minlength=n_bags * len(classes))
     table = counts.reshape(n_bags, len(classes))
-    return Shares(table / table.sum(axis=1, keepdims=True), _typed(classes))
+    return Shares(table / table.sum(axis=1, keepdims=True), _typed(classes), source)
 
 
 def _typed(classes: Array) -> Array:

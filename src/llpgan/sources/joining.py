@@ -23,9 +23,8 @@ def bag_keys(table: pa.Table, names: Sequence[str], file: str = "the table") -> 
     """
     for name in names:
         if name not in table.column_names:
-            raise ValueError(
-                f"{file} has no column {name!r}; there are {', '.join(map(repr, table.column_names))}"
-            )
+            there = ", ".join(map(repr, table.column_names)) or "no columns"
+            raise ValueError(f"{file} has no column {name!r}; there are {there}")
     index, ids = _key(table[names[0]], names[0], file)
     if len(names) == 1:
         return index, ids
@@ -38,6 +37,8 @@ def bag_keys(table: pa.Table, names: Sequence[str], file: str = "the table") -> 
 
 
 def _key(column: pa.ChunkedArray, name: str, file: str) -> tuple[Index, tuple[Hashable, ...]]:
+    if pa.types.is_nested(column.type):
+        raise ValueError(f"{file}: column {name!r} holds {column.type}: one value a row names its bag")
     for row in np.flatnonzero(values.missing(column)):
         raise ValueError(f"{file}, row {row} has no bag: its {name!r} is missing")
     codes = column.combine_chunks() if pa.types.is_dictionary(column.type) else column.dictionary_encode()
@@ -67,6 +68,8 @@ class BagTable:
             twice = np.flatnonzero(index == row)[:2].tolist()
             raise ValueError(f"{file}: bag {ids[row]!r} stands there twice, in rows {twice[0]} and {twice[1]}")
         names = tuple(classes or [name for name in table.column_names if name not in bag])
+        if not names:
+            raise ValueError(f"{file} has no column but the bag's: one more for each class would be right")
         numbers = np.column_stack([_class_column(table, name, file) for name in names])
         return cls(ids, numbers[np.argsort(index)], names, file)
 
@@ -83,18 +86,19 @@ class BagTable:
         if spare:
             warnings.warn(
                 f"bag {spare[0]!r}{_and_more(spare)} of {self.file} has no instance in {instances_file}",
-                stacklevel=4,
+                stacklevel=5,
             )
         return self.numbers[[place[bag] for bag in bag_ids]]
 
 
-def counts_as_shares(counts: Shares, bag_ids: Sequence[Hashable]) -> Shares:
+def counts_as_shares(table: BagTable, counts: Shares, bag_ids: Sequence[Hashable]) -> Shares:
     """Each bag's counts over their sum. They may be of a larger population than the rows at hand."""
     for bag, column in np.argwhere(~(counts >= 0)):
-        raise ValueError(f"bag {bag_ids[bag]!r}: the count {counts[bag, column]:g} of class {column} is no count")
+        count, name = counts[bag, column], table.classes[column]
+        raise ValueError(f"{table.file}: bag {bag_ids[bag]!r}: {count:g} of class {name!r} is no count")
     sums = counts.sum(axis=1, keepdims=True)
     for bag in np.flatnonzero(sums == 0).tolist():
-        raise ValueError(f"bag {bag_ids[bag]!r}: its counts sum to 0")
+        raise ValueError(f"{table.file}: bag {bag_ids[bag]!r}: its counts sum to 0")
     return counts / sums
 
 
@@ -114,4 +118,4 @@ def _and_more(names: Sequence[Any]) -> str:
 def _other_type(mine: Any, theirs: Any) -> str:
     if type(mine) is type(theirs):
         return ""
-    return f": it is a {type(mine).__name__} here and a {type(theirs).__name__} there, such as {theirs!r}"
+    return f": ids are {type(mine).__name__} here and {type(theirs).__name__} there, such as {theirs!r}"

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from llpgan.sources.columns import Columns, LeftOut, learned
 from llpgan.sources.encoders import Category, ColumnEncoder
 from llpgan.sources.rows import Rows
-from llpgan.sources.values import RowError
+from llpgan.sources.values import RowError, of
 
 _ROWS_AT_ONCE = 2**14  # so that the rows being written stay in the processor's cache
 
@@ -78,16 +78,17 @@ class TableEncoder:
         instances = np.zeros((len(rows), len(self.features)), dtype=np.float32)
         done = 0
         for part in rows.parts(_ROWS_AT_ONCE):
-            try:
-                self._write(part, instances[done : done + len(part)])
-            except RowError as error:
-                raise ValueError(f"{rows.name}, {error.at(done)}") from None
+            with of(rows.name):
+                self._write(part, done, instances[done : done + len(part)])
             done += len(part)
         return instances
 
-    def _write(self, table: pa.Table, out: NDArray[np.float32]) -> None:
+    def _write(self, part: pa.Table, first_row: int, out: NDArray[np.float32]) -> None:
         for column, positions in zip(self.columns, self.positions.values(), strict=True):
-            column.write(table[column.name], out[:, positions[0] : positions[-1] + 1])
+            try:
+                column.write(part[column.name], out[:, positions[0] : positions[-1] + 1])
+            except RowError as error:
+                raise error.at(first_row) from None
 
     def _refuse_absent(self, rows: Rows) -> None:
         there = rows.table.column_names
