@@ -19,25 +19,29 @@ def refuse_leak(
     proportions: NDArray[np.float64],
     classes: Sequence[str],
 ) -> None:
-    """Refuse a column of two values that is named after a class, or whose mean in each bag is a class's share."""
+    """Refuse a column of two values that is named after a class; and one whose values have the classes' shares.
+
+    The latter may have as many values as there are classes. Rows where a column is missing do not count.
+    """
     for name in names:
-        numbers = _two_values(name, table[name])
-        if numbers is None:
+        codes = _codes(name, table[name], max(2, len(classes)))
+        if codes is None:
             continue
-        why = _named_after(name, classes) or _shares_of(numbers, bag_index, proportions, classes)
-        if why:
+        named = _named_after(name, classes) if codes.max() == 1 else ""
+        if why := named or _shares_of(codes, bag_index, proportions, classes):
+            kind = "categories" if values.is_text(table[name]) else "numbers"
             raise ValueError(
                 f"column {name!r} looks like the label: {why}. Say so (label {name}), which keeps it out of the "
-                f"features, or name it among the numbers to learn from it all the same"
+                f"features, or name it among the {kind} to learn from it all the same"
             )
 
 
-def _two_values(name: str, column: pa.ChunkedArray) -> NDArray[np.float64] | None:
-    """The column as zeros and ones where that is what it has, or two texts."""
-    if column.null_count or values.has_more_values_than(column, 2) or not values.has_more_values_than(column, 1):
+def _codes(name: str, column: pa.ChunkedArray, most: int) -> NDArray[np.int64] | None:
+    """The values of a column that has two to so many, as 0, 1, ...; -1 where there is none."""
+    if values.has_more_values_than(column, most) or not values.has_more_values_than(column, 1):
         return None
-    text = values.plain(values.as_text(name, column)).to_numpy()
-    return np.array(text != text[0], dtype=np.float64)
+    codes = values.plain(values.as_text(name, column)).combine_chunks().dictionary_encode()
+    return np.asarray(codes.indices.fill_null(-1), dtype=np.int64)
 
 
 def _named_after(name: str, classes: Sequence[str]) -> str:
@@ -47,15 +51,21 @@ def _named_after(name: str, classes: Sequence[str]) -> str:
 
 
 def _shares_of(
-    numbers: NDArray[np.float64],
+    codes: NDArray[np.int64],
     bag_index: NDArray[np.int64],
     proportions: NDArray[np.float64],
     classes: Sequence[str],
 ) -> str:
-    if np.ptp(proportions, axis=0).max() == 0:
-        return ""
-    means = np.bincount(bag_index, numbers) / np.bincount(bag_index)
-    for shares, name in zip(proportions.T, classes, strict=True):
-        if np.allclose(means, shares, atol=5e-4) or np.allclose(1 - means, shares, atol=5e-4):
-            return f"its mean in every bag is the share of the class {name!r}"
-    return ""
+    there = codes >= 0
+    sizes = np.bincount(bag_index[there], minlength=len(proportions))
+    known = sizes > 0
+    found = []
+    for value in range(codes.max() + 1):
+        shares = np.bincount(bag_index[codes == value], minlength=len(proportions))[known] / sizes[known]
+        found += [name for name, p in zip(classes, proportions[known].T, strict=True) if _same(shares, p)][:1]
+    enough = 1 if codes.max() == 1 else codes.max() + 1  # of two values, one may be a class and one all others
+    return f"it has the share of the class {found[0]!r} in every bag" if len(found) >= enough else ""
+
+
+def _same(shares: NDArray[np.float64], of_class: NDArray[np.float64]) -> bool:
+    return bool(np.ptp(of_class) > 0 and np.allclose(shares, of_class, atol=5e-4))
