@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +13,8 @@ from llpgan.sources.rows import Rows
 
 Bytes = NDArray[np.uint8]
 IMAGE_COLUMN, FOLDER_COLUMN = "image", "folder"
+_GREY = ("1", "L", "LA")
+_WIDE = ("I", "F")  # whole numbers of 16 and 32 bits, and floats: Pillow would cut them off at 255
 _ENDINGS = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp")
 
 
@@ -45,10 +46,9 @@ class ImageEncoder:
     @classmethod
     def learned(cls, rows: Rows, column: str, size: tuple[int, int] | None = None) -> "ImageEncoder":
         """In grey if the first image is; of its size, unless a size (height, width) is given."""
-        path = next(_paths(rows, column))
-        with _opened(path, 0) as first:
-            channels = 1 if first.mode in ("1", "L", "I", "I;16", "F") else 3
-            height, width = size or (first.height, first.width)
+        first = _opened(*next(_paths(rows, column)))
+        channels = 1 if first.mode in _GREY else 3
+        height, width = size or (first.height, first.width)
         return cls(column, (channels, height, width), resize=size is not None)
 
     @property
@@ -74,38 +74,41 @@ class ImageEncoder:
     def encode(self, rows: Rows) -> Bytes:
         """(N, channels, height, width)."""
         images = np.empty((len(rows), *self.shape), dtype=np.uint8)
-        for row, path in enumerate(_paths(rows, self.column)):
-            images[row] = self._read(path, row)
+        for row, (path, where) in enumerate(_paths(rows, self.column)):
+            images[row] = self._read(path, where)
         return images
 
-    def _read(self, path: Path, row: int) -> Bytes:
+    def _read(self, path: Path, where: str) -> Bytes:
         channels, height, width = self.shape
-        with _opened(path, row) as image:
-            if image.size != (width, height) and not self.resize:
-                raise ValueError(
-                    f"row {row}: {path} is {image.width} x {image.height} pixels, but the others are {width} x "
-                    f"{height}: give an image size that all are brought to"
-                )
-            image = image.convert("L" if channels == 1 else "RGB")
-            sized = image if image.size == (width, height) else image.resize((width, height))
-        pixels = np.asarray(sized)
+        image = _opened(path, where)
+        if image.size != (width, height) and not self.resize:
+            raise ValueError(
+                f"{where}: {path} is {image.width} x {image.height} pixels, but the others are {width} x "
+                f"{height}: give an image size that all are brought to"
+            )
+        image = image.convert("L" if channels == 1 else "RGB")
+        pixels = np.asarray(image if image.size == (width, height) else image.resize((width, height)))
         return pixels[None] if channels == 1 else pixels.transpose(2, 0, 1)
 
 
-def _paths(rows: Rows, column: str) -> Iterator[Path]:
+def _paths(rows: Rows, column: str) -> Iterator[tuple[Path, str]]:
+    """The path of each row's image, and where it stands."""
     for row, path in enumerate(rows.column(column)):
+        where = f"{rows.name}, row {row}"
         if path.as_py() is None:
-            raise ValueError(f"{rows.name}, row {row}: no path in column {column!r}")
-        yield rows.folder / str(path.as_py())
+            raise ValueError(f"{where}: no path in column {column!r}")
+        yield rows.folder / str(path.as_py()), where
 
 
-def _opened(path: Path, row: int) -> Any:
+def _opened(path: Path, where: str) -> Image.Image:
     """The image, read as a whole, so that a file that is cut off is found here."""
     try:
-        image = Image.open(path)
-        image.load()
+        with Image.open(path) as image:
+            image.load()
+        if image.mode.startswith(_WIDE):
+            raise ValueError(f"its pixels ({image.mode}) are wider than a byte; save it with 8 bits a channel")
         return image
     except FileNotFoundError:
-        raise FileNotFoundError(f"row {row}: there is no image {path}") from None
+        raise FileNotFoundError(f"{where}: there is no image {path}") from None
     except (UnidentifiedImageError, OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
-        raise ValueError(f"row {row}: {path} is not an image that can be read: {error}") from error
+        raise ValueError(f"{where}: {path} is not an image that can be read: {error}") from error
