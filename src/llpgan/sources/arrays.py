@@ -7,29 +7,36 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.lib.npyio import NpzFile
 from numpy.typing import NDArray
 
+from llpgan.sources.reading import read_table
 from llpgan.sources.rows import Rows
+from llpgan.sources.values import of
 
 Array = NDArray[Any]
+_OTHER = {NpzFile: "a single array: .npy", np.ndarray: "an archive of arrays: .npz"}
 
 
 def open_npy(path: Path) -> Rows:
     """The instances of a file with one array, memory-mapped."""
-    return Rows(str(path), pa.table({}), _loaded(path, mmap_mode="r"))
+    return Rows(str(path), pa.table({}), _loaded(path, np.ndarray, mmap_mode="r"))
 
 
 def open_npz(path: Path) -> Rows:
     """Instances are the array of that name, or the only one of two or more dimensions; the others are columns."""
-    with _loaded(path) as archive:
+    with _loaded(path, NpzFile) as archive:
         arrays = {name: _member(path, archive, name) for name in archive.files}
     instances = arrays.pop(_name_of_instances(path, arrays))
+    if instances.ndim < 2:
+        raise ValueError(f"{path}: the instances have shape {instances.shape}: (rows, features) would be right")
     for name, column in arrays.items():
         if column.shape != (len(instances),):
             raise ValueError(
                 f"{path}: {name!r} has shape {column.shape}, but there are {len(instances)} instances"
             )
-    return Rows(str(path), pa.table({name: pa.array(column) for name, column in arrays.items()}), instances)
+    with of(str(path)):
+        return Rows(str(path), read_table(arrays) if arrays else pa.table({}), instances)
 
 
 @dataclass(frozen=True)
@@ -73,12 +80,16 @@ class ArrayEncoder:
         return rows.array
 
 
-def _loaded(path: Path, **how: Any) -> Any:
+def _loaded(path: Path, kind: type, **how: Any) -> Any:
     """Never with pickled objects, which could run code."""
     try:
-        return np.load(path, allow_pickle=False, **how)
+        loaded = np.load(path, allow_pickle=False, **how)
     except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
-        raise ValueError(f"{path} is not a file of arrays that can be read: {error}") from error
+        why = str(error).split(". ")[0]  # without numpy's advice to load pickled objects all the same
+        raise ValueError(f"{path} is not a file of arrays that can be read: {why}") from error
+    if not isinstance(loaded, kind):
+        raise ValueError(f"{path} holds {_OTHER[kind]} would be its ending")
+    return loaded
 
 
 def _member(path: Path, archive: Any, name: str) -> Array:
