@@ -9,7 +9,7 @@ from rich.table import Table
 
 from benchmarks.rows import RESULTS, Row, write_aside
 
-SPEED_AND_MEMORY = ["step_time", "alter_svm_speed", "classical_scale"]
+SPEED_AND_MEMORY = ["step_time", "alter_svm_speed", "classical_scale", "table_encoding"]
 
 
 def main(names: list[str]) -> None:

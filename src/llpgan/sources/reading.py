@@ -96,6 +96,8 @@ def _from_file(path: Path, text: Text) -> pa.Table:
         return read(path, text)
     except (pa.ArrowException, OSError, EOFError) as error:
         raise ValueError(f"{path} is not a table that can be read: {_first_line(error)}") from error
+    finally:
+        pa.default_memory_pool().release_unused()  # the file's text, which Arrow would keep for later
 
 
 def _read_csv(path: Path, text: Text, delimiter: str = ",") -> pa.Table:

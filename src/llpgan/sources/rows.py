@@ -10,6 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
+_PARTS_BETWEEN = 8  # between times that Arrow gives the memory of parts that are gone back to the system
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,8 @@ class Rows:
             object.__setattr__(self, "table", self.table.slice(0, 0).combine_chunks())
         while batches:
             yield pa.Table.from_batches([batches.popleft()])
+            if not self.keep and len(batches) % _PARTS_BETWEEN == 0:
+                pa.default_memory_pool().release_unused()
 
 
 class Encoder(Protocol):
