@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from llpgan.bags import Bags as Bags
     from llpgan.estimators.alter_svm import AlterSVM as AlterSVM
     from llpgan.estimators.alternating_mean_map import AlternatingMeanMap as AlternatingMeanMap
+    from llpgan.estimators.bag_logistic import BagLogistic as BagLogistic
     from llpgan.estimators.conv_svm import ConvSVM as ConvSVM
     from llpgan.estimators.dllp import DLLP as DLLP
     from llpgan.estimators.inv_cal import InvCal as InvCal
@@ -41,6 +42,7 @@ __all__ = [
     "LLPGAN",
     "AlterSVM",
     "AlternatingMeanMap",
+    "BagLogistic",
     "Bags",
     "Columns",
     "ConvSVM",

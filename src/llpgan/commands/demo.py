@@ -7,7 +7,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from llpgan import DLLP, InvCal
+from llpgan import DLLP, BagLogistic
 from llpgan.bags import Bags
 from llpgan.commands.fit import page
 from llpgan.datasets.election import LABEL, PEOPLE, RESULTS, Election, load_election
@@ -35,8 +35,8 @@ def demo(out: str = "demo", seed: int = 0, epochs: int = 100, overwrite: bool = 
     console = Console(highlight=False)
     election = load_election()
     _introduce(console, election)
-    console.print("Learning from the 51 results alone, with two methods:")
-    models = [InvCal(), DLLP(random_state=seed, epochs=epochs, verbose=True)]
+    console.print("Learning from the 51 results alone, with a network and with logistic regression on bags:")
+    models = [DLLP(random_state=seed, epochs=epochs, verbose=True), BagLogistic(random_state=seed)]
     found = [(model, _judged(model.fit_bags(election.bags), election)) for model in models]
     console.print(_comparison(found, election))
     best = models[-1]

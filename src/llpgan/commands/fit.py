@@ -4,7 +4,6 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from jsonargparse.typing import lazy_instance
 from rich.console import Console
 
 import llpgan
@@ -24,7 +23,7 @@ _KNOWN = [getattr(llpgan, name) for name in METHODS]  # so that the command line
 def fit(
     data: str,
     *,
-    method: LLPClassifier = lazy_instance(llpgan.DLLP),  # noqa: B008, each call has a copy
+    method: LLPClassifier | None = None,
     seed: int = 0,
     out: str = "model",
     report: bool = True,
@@ -35,7 +34,8 @@ def fit(
 
     Args:
         data: a table of rows (.csv, .csv.gz, .parquet), a folder of folders of images (each a bag), or an .npz.
-        method: the method by name, such as LLPGAN; its settings as --method.epochs 50.
+        method: the method by name, such as DLLP; its settings as --method.epochs 50. If none is named, tables are
+            learned by BagLogistic, in seconds, and images by LLPGAN.
         seed: the method's random_state, if that is not set: the same seed gives the same model.
         out: the folder for the model and its report.html.
         report: whether to write a report.
@@ -46,11 +46,16 @@ def fit(
     console = Console(stderr=True)
     bags = Bags.from_tables(data, **tables)
     console.print(f"{data}: {_in_words(bags)}", highlight=False)
-    model = _ready(method, seed, verbose=console.is_terminal).fit_bags(bags)
+    model = _ready(method or usual_method(bags), seed, verbose=console.is_terminal).fit_bags(bags)
     pages = {"report.html": page(model, bags, data, tables.get("label"))} if report else {}
     save(model, out, overwrite=overwrite, pages=pages)
     console.print(f"saved {out}" + (f", report {Path(out) / 'report.html'}" if report else ""), highlight=False)
     return model
+
+
+def usual_method(bags: Bags) -> LLPClassifier:
+    """For tables the quickest that is good with few bags; for images a network."""
+    return llpgan.BagLogistic() if bags.instances.ndim == 2 else llpgan.LLPGAN()
 
 
 def page(model: LLPClassifier, bags: Bags, data: str, label: str | None) -> str:

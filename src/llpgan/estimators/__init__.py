@@ -8,6 +8,7 @@ METHODS = {
     "MeanMap": "llpgan.estimators.mean_map",
     "LaplacianMeanMap": "llpgan.estimators.laplacian_mean_map",
     "AlternatingMeanMap": "llpgan.estimators.alternating_mean_map",
+    "BagLogistic": "llpgan.estimators.bag_logistic",
     "InvCal": "llpgan.estimators.inv_cal",
     "AlterSVM": "llpgan.estimators.alter_svm",
     "ConvSVM": "llpgan.estimators.conv_svm",

@@ -5,6 +5,7 @@ from functools import singledispatch
 import numpy as np
 
 from llpgan.estimators.alternating_mean_map import AlternatingMeanMap
+from llpgan.estimators.bag_logistic import BagLogistic
 from llpgan.estimators.base import Array
 from llpgan.estimators.classical import ClassicalClassifier
 from llpgan.estimators.inv_cal import KernelSigmoid
@@ -35,6 +36,16 @@ def _(model: MeanMap | AlternatingMeanMap, graph: Graph, features: str) -> str:
     classes = outputs_to_classes(len(model.classes_))
     weights, intercept = model.model_.weights.T @ classes, model.model_.intercept @ classes
     return graph.add("Softmax", _linear(graph, features, weights, intercept), axis=1)
+
+
+@of_features.register
+def _(model: BagLogistic, graph: Graph, features: str) -> str:
+    """The mean over its classifiers, one beside the other along a third axis."""
+    classes = outputs_to_classes(len(model.classes_))
+    weights = np.stack([linear.weights.T @ classes for linear in model.models_])
+    intercepts = np.stack([(linear.intercept @ classes)[None] for linear in model.models_])
+    each = graph.add("Softmax", _linear(graph, features, weights, intercepts), axis=2)
+    return graph.add("ReduceMean", each, graph.constant(np.array([0])), keepdims=0)
 
 
 @of_features.register

@@ -1,0 +1,102 @@
+"""Logistic regression on bags: the mean prediction of each bag meets its proportions."""
+
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import ClassVar, Self
+
+import numpy as np
+from scipy.special import softmax
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval
+
+from llpgan.bags import Bags
+from llpgan.estimators.base import Array
+from llpgan.estimators.classical import ClassicalClassifier
+from llpgan.estimators.linear import Features, Linear, Loss, fit_linear, one_blas_thread
+from llpgan.estimators.mean_operator import class_probabilities, outputs_to_classes
+
+_LEAST = 1e-12  # of a mean prediction, so that its logarithm is finite
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class BagLogistic(ClassicalClassifier):
+    """Logistic regression on bags: DLLP's loss with a linear classifier, averaged over resamples of the bags.
+
+    Minimises, over n bags with proportions p_i and mean predictions p̄_i of softmax(θ·x),
+
+        −Σ_i p_i · log p̄_i + ‖θ‖² / 2C
+
+    Few bags leave many such classifiers about equally good. So it is solved again and again on bags drawn with
+    replacement, and the probabilities are averaged (Breiman's bagging, here of bags), which rests on none alone.
+
+    Args:
+        C: inverse strength of the penalty, of which each bag's loss counts once.
+        n_resamples: how many classifiers are averaged; 0 for one, of the bags as they are.
+        tol: the largest slope of the mean loss that counts as zero.
+        random_state: an integer makes the fit repeatable.
+        others: see :class:`~llpgan.estimators.classical.ClassicalClassifier`.
+
+    Attributes:
+        models_: weights and intercepts on the features, of each classifier.
+
+    >>> import numpy as np
+    >>> X = np.arange(40.0)[:, None]
+    >>> y, bag = (X[:, 0] >= 20).astype(int), np.arange(40) // 8
+    >>> model = BagLogistic(random_state=0).fit(X, y, groups=bag)
+    >>> model.predict([[3.0], [35.0]])
+    array([0, 1])
+    """
+
+    C: float = 100.0
+    n_resamples: int = 20
+    tol: float = 1e-6
+    random_state: int | np.random.RandomState | None = None
+
+    _parameter_constraints: ClassVar = {
+        **ClassicalClassifier._parameter_constraints,
+        "C": [Interval(Real, 0, None, closed="neither")],
+        "n_resamples": [Interval(Integral, 0, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="neither")],
+        "random_state": ["random_state"],
+    }
+
+    def fit_bags(self, bags: Bags) -> Self:
+        """Learn from bags."""
+        self._start(bags)
+        features = self._learn_features(bags)
+        start = Linear.zero(len(outputs_to_classes(bags.n_classes)), features.n_columns)
+        with one_blas_thread():
+            plain = self._solved(features, bags, np.ones(bags.n_bags), start)
+            draws = self._draws(bags.n_bags)
+            self.models_ = [self._solved(features, bags, times, plain) for times in draws] or [plain]
+        return self
+
+    def _draws(self, n_bags: int) -> Array:
+        """(resamples, bags): how often each bag is drawn."""
+        random = check_random_state(self.random_state)
+        return random.multinomial(n_bags, np.full(n_bags, 1 / n_bags), size=self.n_resamples)
+
+    def _solved(self, features: Features, bags: Bags, times: Array, start: Linear) -> Linear:
+        n_bags = bags.n_bags
+        loss = bag_cross_entropy(bags, times / n_bags)
+        return fit_linear(loss, features, 1 / (self.C * n_bags), start, tol=self.tol)
+
+    def _probabilities(self, instances: Array) -> Array:
+        features = self._features(instances)
+        return np.asarray(sum(class_probabilities(model, features) for model in self.models_) / len(self.models_))
+
+
+def bag_cross_entropy(bags: Bags, weights: Array) -> Loss:
+    """Σ_i w_i · (−p_i · log p̄_i) of the outputs' scores, p̄_i the bag's mean of their softmax; and its slope."""
+    to_classes = outputs_to_classes(bags.n_classes)
+    target = weights * bags.proportions.T
+
+    def loss(scores: Array) -> tuple[float, Array]:
+        probabilities = softmax(to_classes.T @ scores, axis=0)
+        sums = np.add.reduceat(probabilities[:, bags.row_order], bags.starts, axis=1)
+        means = np.maximum(sums / bags.sizes, _LEAST)
+        slope = (-target / means / bags.sizes)[:, bags.bag_index]
+        slope = probabilities * (slope - np.sum(slope * probabilities, axis=0))
+        return -float(np.sum(target * np.log(means))), to_classes @ slope
+
+    return loss
