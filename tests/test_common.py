@@ -23,12 +23,12 @@ def estimators(**wanted):
     return [e.set_params(**{k: v for k, v in wanted.items() if k in e.get_params()}) for e in made]
 
 
-QUICK = {"random_state": 0, "epochs": 40, "n_restarts": 2}
+QUICK = {"random_state": 0, "epochs": 40, "n_restarts": 2, "n_resamples": 5}
 each_estimator = pytest.mark.parametrize("estimator", estimators(**QUICK), ids=lambda e: type(e).__name__)
 
 
 @pytest.mark.slow
-@parametrize_with_checks(estimators(random_state=0))
+@parametrize_with_checks(estimators(random_state=0, n_resamples=5))  # the hundredth resample is as the fifth
 def test_scikit_learn(estimator, check):
     check(estimator)
 

@@ -34,7 +34,7 @@ def saved(tmp_path, people_bags):
 
 
 def quick(name):
-    settings = {"random_state": 0, "epochs": 2, "n_restarts": 1}
+    settings = {"random_state": 0, "epochs": 2, "n_restarts": 1, "n_resamples": 3}
     model = getattr(llpgan, name)()
     return model.set_params(**{k: v for k, v in settings.items() if k in model.get_params()})
 

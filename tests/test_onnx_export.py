@@ -26,7 +26,7 @@ from llpgan.onnx_export.table import table_instances
 from llpgan.sources import TableEncoder, open_rows
 from tests.test_import import python
 
-QUICK = {"random_state": 0, "epochs": 2, "n_restarts": 0, "max_cuts": 3}
+QUICK = {"random_state": 0, "epochs": 2, "n_restarts": 0, "max_cuts": 3, "n_resamples": 3}
 each_method = pytest.mark.parametrize(
     "method", [pytest.param(m, marks=pytest.mark.slow) if m in ("DLLP", "LLPGAN") else m for m in METHODS]
 )

@@ -57,6 +57,14 @@ def test_bags_of_one_are_logistic_regression(n_classes, rng):
     np.testing.assert_allclose(model.predict_proba(instances), expected.predict_proba(instances), atol=1e-5)
 
 
+def test_outliers_are_bent(bags):
+    far = np.array(bags.instances)
+    far[0] = 1e6
+    straight, limited = (BagLogistic(n_resamples=0, limit=limit).fit_bags(bags) for limit in (None, 3.0))
+    assert np.abs(straight._features(far).array()).max() > 1e5
+    assert np.abs(limited._features(far).array()).max() <= 3
+
+
 def test_resamples_are_averaged(bags):
     model = BagLogistic(n_resamples=3, random_state=0).fit_bags(bags)
     assert len(model.models_) == 3
@@ -70,7 +78,8 @@ def test_resamples_are_averaged(bags):
 
 def test_the_seed_draws_the_resamples(bags):
     one, same, other = (
-        BagLogistic(random_state=seed).fit_bags(bags).predict_proba(bags.instances) for seed in (1, 1, 2)
+        BagLogistic(random_state=seed, n_resamples=3).fit_bags(bags).predict_proba(bags.instances)
+        for seed in (1, 1, 2)
     )
     np.testing.assert_array_equal(one, same)
     assert not np.array_equal(one, other)

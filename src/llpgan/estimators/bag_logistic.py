@@ -30,8 +30,10 @@ class BagLogistic(ClassicalClassifier):
     replacement, and the probabilities are averaged (Breiman's bagging, here of bags), which rests on none alone.
 
     Args:
-        C: inverse strength of the penalty, of which each bag's loss counts once.
+        C: inverse strength of the penalty, against which each bag's loss counts once.
         n_resamples: how many classifiers are averaged; 0 for one, of the bags as they are.
+        limit: standardised columns are bent so that none gets further than this from its mean: neither an outlier
+            nor a rare category then decides alone. None leaves them straight.
         tol: the largest slope of the mean loss that counts as zero.
         random_state: an integer makes the fit repeatable.
         others: see :class:`~llpgan.estimators.classical.ClassicalClassifier`.
@@ -48,14 +50,16 @@ class BagLogistic(ClassicalClassifier):
     """
 
     C: float = 100.0
-    n_resamples: int = 20
-    tol: float = 1e-6
+    n_resamples: int = 100
+    limit: float | None = 3.0
+    tol: float = 1e-4
     random_state: int | np.random.RandomState | None = None
 
     _parameter_constraints: ClassVar = {
         **ClassicalClassifier._parameter_constraints,
         "C": [Interval(Real, 0, None, closed="neither")],
         "n_resamples": [Interval(Integral, 0, None, closed="left")],
+        "limit": [Interval(Real, 0, None, closed="neither"), None],
         "tol": [Interval(Real, 0, None, closed="neither")],
         "random_state": ["random_state"],
     }
@@ -64,26 +68,41 @@ class BagLogistic(ClassicalClassifier):
         """Learn from bags."""
         self._start(bags)
         features = self._learn_features(bags)
-        start = Linear.zero(len(outputs_to_classes(bags.n_classes)), features.n_columns)
         with one_blas_thread():
-            plain = self._solved(features, bags, np.ones(bags.n_bags), start)
-            draws = self._draws(bags.n_bags)
-            self.models_ = [self._solved(features, bags, times, plain) for times in draws] or [plain]
+            self.models_ = [self._solved(features, bags, times) for times in self._draws(bags.n_bags)]
         return self
 
     def _draws(self, n_bags: int) -> Array:
-        """(resamples, bags): how often each bag is drawn."""
+        """(resamples, bags): how often each bag is drawn; without resamples, each once."""
+        if self.n_resamples == 0:
+            return np.ones((1, n_bags))
         random = check_random_state(self.random_state)
         return random.multinomial(n_bags, np.full(n_bags, 1 / n_bags), size=self.n_resamples)
 
-    def _solved(self, features: Features, bags: Bags, times: Array, start: Linear) -> Linear:
+    def _solved(self, features: Features, bags: Bags, times: Array) -> Linear:
         n_bags = bags.n_bags
+        start = Linear.zero(len(outputs_to_classes(bags.n_classes)), features.n_columns)
         loss = bag_cross_entropy(bags, times / n_bags)
         return fit_linear(loss, features, 1 / (self.C * n_bags), start, tol=self.tol)
+
+    def _features(self, instances: Array) -> Features:
+        features = super()._features(instances)
+        if not self.standardize or self.limit is None:
+            return features
+        return Features.of(bent(features.array(), self.limit))
 
     def _probabilities(self, instances: Array) -> Array:
         features = self._features(instances)
         return np.asarray(sum(class_probabilities(model, features) for model in self.models_) / len(self.models_))
+
+
+def bent(values: Array, limit: float) -> Array:
+    """x / sqrt(1 + (x / limit)²): near zero it changes nothing, and nothing gets beyond the limit.
+
+    >>> bent(np.array([0.1, 4.0, -1e6]), limit=3.0).round(2)
+    array([ 0.1,  2.4, -3. ])
+    """
+    return values / np.sqrt(1 + np.square(values / limit))
 
 
 def bag_cross_entropy(bags: Bags, weights: Array) -> Loss:

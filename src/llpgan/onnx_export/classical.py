@@ -41,6 +41,8 @@ def _(model: MeanMap | AlternatingMeanMap, graph: Graph, features: str) -> str:
 @of_features.register
 def _(model: BagLogistic, graph: Graph, features: str) -> str:
     """The mean over its classifiers, one beside the other along a third axis."""
+    if model.standardize and model.limit is not None:
+        features = _bent(graph, features, model.limit)
     classes = outputs_to_classes(len(model.classes_))
     weights = np.stack([linear.weights.T @ classes for linear in model.models_])
     intercepts = np.stack([(linear.intercept @ classes)[None] for linear in model.models_])
@@ -79,6 +81,13 @@ def _scores(graph: Graph, classes: list[Sigmoid], kernel_map: KernelMap | None, 
 
 def _linear(graph: Graph, features: str, weights: Array, intercept: Array) -> str:
     return graph.add("Add", graph.add("MatMul", features, graph.constant(weights)), graph.constant(intercept))
+
+
+def _bent(graph: Graph, features: str, limit: float) -> str:
+    """See :func:`llpgan.estimators.bag_logistic.bent`."""
+    ratio = graph.add("Div", features, graph.constant(np.array(limit)))
+    square = graph.add("Mul", ratio, ratio)
+    return graph.add("Div", features, graph.add("Sqrt", graph.add("Add", square, graph.constant(np.array(1.0)))))
 
 
 def _sigmoid(graph: Graph, scores: str) -> str:
