@@ -1,14 +1,16 @@
 """The command line: ``llpgan fit``, ``predict``, ``evaluate``, ``export``, ``demo``."""
 
+import re
 import sys
 import warnings
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any
 
-from jsonargparse import ArgumentParser
+from jsonargparse import ArgumentError, ArgumentParser
 
 import llpgan
+from llpgan.estimators import METHODS
 
 # A command is the function of its name in llpgan.commands: its parameters are the options, its docstring the help.
 COMMANDS = {
@@ -18,7 +20,7 @@ COMMANDS = {
     "export": "a model for other programs (onnx)",
     "demo": "51 election results in, the votes of single people out; on data inside the package",
 }
-_BAD_INPUT, _INTERRUPTED = 1, 130
+_BAD_INPUT, _BAD_USAGE, _INTERRUPTED = 1, 2, 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -31,6 +33,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     warnings.showwarning = _as_note
     try:
         _run(name, options)
+    except ArgumentError as error:
+        print(f"llpgan {name}: error: {_usage_in_words(error)}; llpgan {name} --help tells more", file=sys.stderr)
+        return _BAD_USAGE
     except KeyboardInterrupt:
         print(f"llpgan {name}: interrupted", file=sys.stderr)
         return _INTERRUPTED
@@ -44,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def parser_of(name: str, function: Callable[..., Any]) -> ArgumentParser:
     """The options of a command, from the signature of its function."""
-    parser = ArgumentParser(prog=f"llpgan {name}", description=COMMANDS[name])
+    parser = ArgumentParser(prog=f"llpgan {name}", description=COMMANDS[name], exit_on_error=False)
     parser.add_argument("--config", action="config", help="a file of options (YAML); --print_config writes one")
     parser.add_function_arguments(function, as_positional=True)
     for action in parser._actions:
@@ -70,11 +75,22 @@ def _no_command(name: str) -> int:
     text = [*said, "Classifiers of single instances from the class proportions of bags.\n", *lines]
     text.append("\nllpgan COMMAND --help tells its options; --debug shows the traceback of an error.")
     print("\n".join(text), file=sys.stdout if asked else sys.stderr)
-    return 0 if asked else 2
+    return 0 if asked else _BAD_USAGE
 
 
 def _as_note(message: Warning | str, *_: Any, **__: Any) -> None:
     print(f"note: {message}", file=sys.stderr)
+
+
+def _usage_in_words(error: ArgumentError) -> str:
+    """Of a parser's many lines those that tell what is wrong, as one."""
+    text = re.sub(r'^Parser key "([^"]+)":', r"--\1:", str(error))
+    if "Expected a dot import path" in text:
+        return f"there is no method {text.split()[-1]!r}; there are {', '.join(METHODS)}"
+    causes = re.findall(r"^    - (.*(?:\n {8}.*)*)", text, re.MULTILINE)
+    told = [cause for cause in causes if "NoneType" not in cause] or [text]
+    where = f"{text.splitlines()[0]} " if causes else ""
+    return " ".join((where + "; ".join(told)).split())
 
 
 def _one_line(error: Exception) -> str:

@@ -15,7 +15,7 @@ from llpgan.sources import Rows, open_rows
 
 
 def predict(
-    model: str, data: str, *, out: str = "predictions.csv", keep: Sequence[str] = (), overwrite: bool = False
+    model: str, data: str, *, out: str = "predictions.csv", keep: str | Sequence[str] = (), overwrite: bool = False
 ) -> pa.Table:
     """Predict the class of each row, with the probability of every class, in the order of the rows.
 
@@ -23,14 +23,15 @@ def predict(
         model: the folder of a saved model.
         data: a file (or folder of images) like that of the training; its columns may stand in another order.
         out: the file for predictions: .csv, .csv.gz or .parquet.
-        keep: columns of the data that the predictions should carry, such as an id.
+        keep: column, or columns ('[id, state]'), of the data that the predictions should carry.
         overwrite: replace the file that is there.
     """
     refuse_existing(Path(out), overwrite)
     write = _writer(out)
     loaded = load(model)
     rows = open_rows(data, () if loaded.encoder_ is None else loaded.encoder_.text_columns)
-    table = predictions(loaded, rows, [*([rows.image] if rows.image else []), *keep])
+    names = [keep] if isinstance(keep, str) else keep
+    table = predictions(loaded, rows, [*([rows.image] if rows.image else []), *names])
     with whole_file(Path(out)) as aside:
         write(table, aside)
     Console(stderr=True).print(f"saved {out}: {table.num_rows:,} rows", highlight=False)

@@ -16,7 +16,7 @@ _ID_NAME = re.compile(r"(^|[_\W])(id|ids|uuid|guid|index|key|nr|number)$|^unname
 
 @dataclass(frozen=True)
 class Columns:
-    """Which columns are features and of what kind; what is not said is seen from the values.
+    """Which columns are features and of what kind, by name; what is not said is seen from the values.
 
     Args:
         only: the columns to learn from; None for all but those of bags and labels.
@@ -32,11 +32,11 @@ class Columns:
     {'district': <class 'llpgan.sources.encoders.Category'>}
     """
 
-    only: Sequence[str] | None = None
-    drop: Sequence[str] = ()
-    numbers: Sequence[str] = ()
-    categories: Sequence[str] = ()
-    dates: Sequence[str] = ()
+    only: str | Sequence[str] | None = None
+    drop: str | Sequence[str] = ()
+    numbers: str | Sequence[str] = ()
+    categories: str | Sequence[str] = ()
+    dates: str | Sequence[str] = ()
     min_count: int = 10
     max_categories: int = 32
 
