@@ -5,6 +5,7 @@
 1.0
 """
 
+from llpgan.evaluation.accuracy import LabelFreeScores, estimate_accuracy
 from llpgan.evaluation.bags import BagScores, bag_scores
 from llpgan.evaluation.estimates import Estimate
 from llpgan.evaluation.importance import Rise, importance
@@ -14,9 +15,11 @@ __all__ = [
     "BagScores",
     "CalibrationBin",
     "Estimate",
+    "LabelFreeScores",
     "LabelScores",
     "Rise",
     "bag_scores",
+    "estimate_accuracy",
     "importance",
     "label_scores",
 ]
