@@ -3,7 +3,7 @@ import pytest
 
 from llpgan import Bags, MeanMap
 from llpgan.evaluation import bag_scores, importance
-from llpgan.evaluation.importance import _fewer
+from llpgan.evaluation.importance import fewer_rows
 
 
 @pytest.fixture
@@ -43,16 +43,16 @@ def test_the_same_seed_gives_the_same_figures(one_column_tells):
     assert one == other
 
 
-def test_fewer_rows_keep_every_bag_and_its_proportions(rng):
+def testfewer_rows_rows_keep_every_bag_and_its_proportions(rng):
     bag_of_row = np.repeat(["a", "b", "c"], [1, 100, 899])
     bags = Bags.from_arrays(rng.normal(size=(1000, 2)), bag_of_row, rng.dirichlet([1, 1], size=3))
-    fewer = _fewer(bags, 100, rng)
+    fewer = fewer_rows(bags, 100, rng)
     assert fewer.sizes.tolist() == [1, 10, 89]
     np.testing.assert_array_equal(fewer.proportions, bags.proportions)
-    assert _fewer(bags, 1000, rng) is bags
+    assert fewer_rows(bags, 1000, rng) is bags
 
 
-def test_fewer_rows_mean_the_same(one_column_tells):
+def testfewer_rows_rows_mean_the_same(one_column_tells):
     model = MeanMap().fit_bags(one_column_tells)
     all_rows, some = (importance(model, one_column_tells, {"both": [0, 1]}, max_rows=n) for n in (300, 150))
     assert some["both"].mean == pytest.approx(all_rows["both"].mean, rel=0.3)

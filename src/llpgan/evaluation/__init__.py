@@ -7,19 +7,37 @@
 
 from llpgan.evaluation.accuracy import LabelFreeScores, estimate_accuracy
 from llpgan.evaluation.bags import BagScores, bag_scores
+from llpgan.evaluation.bounds import WorstCase, hoeffding, worst_case
 from llpgan.evaluation.estimates import Estimate
 from llpgan.evaluation.importance import Rise, importance
+from llpgan.evaluation.inspection import Inspection, inspect_bags
 from llpgan.evaluation.labels import CalibrationBin, LabelScores, label_scores
+from llpgan.evaluation.learning_curve import LearningCurve, learning_curve
+from llpgan.evaluation.randomness import RandomnessTest, randomness_test
+from llpgan.evaluation.scorers import bag_scorer
+from llpgan.evaluation.without_labels import Verdict, judge_without_labels
 
 __all__ = [
     "BagScores",
     "CalibrationBin",
     "Estimate",
+    "Inspection",
     "LabelFreeScores",
     "LabelScores",
+    "LearningCurve",
+    "RandomnessTest",
     "Rise",
+    "Verdict",
+    "WorstCase",
+    "bag_scorer",
     "bag_scores",
     "estimate_accuracy",
+    "hoeffding",
     "importance",
+    "inspect_bags",
+    "judge_without_labels",
     "label_scores",
+    "learning_curve",
+    "randomness_test",
+    "worst_case",
 ]

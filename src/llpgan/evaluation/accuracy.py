@@ -1,4 +1,4 @@
-"""Accuracy without labels: in bags drawn at random, counts of labels tell how often single predictions are right."""
+"""Accuracy without labels: in random bags, counts of labels tell how often single predictions are right."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -22,7 +22,8 @@ class LabelFreeScores:
     """How good single predictions are, from bags alone; each figure with a 95 % interval over bags.
 
     Attributes:
-        n_bags: that it rests on. From 20 bags on, intervals were measured to hold what they promise.
+        n_bags: that it rests on. From 50 bags on, intervals were measured to hold in 93 to 98 cases of 100; with
+            20 bags in 91 at least, with 10 in 89.
         accuracy: the share of rows whose predicted class is right.
         confusion: ``(K, K)`` shares of all rows, true classes in rows, predicted ones in columns.
         recall: of each true class, the share that is predicted as such; NaN for a class that no bag has.

@@ -19,7 +19,7 @@ _LEAST = np.finfo(np.float64).eps
 class BagScores:
     """How the predictions of each bag compare with its proportions p; p̄ is the bag's mean prediction.
 
-    Means are over bags, each of which counts the same, with Student's t interval of 95 % over bags.
+    Means are over bags, with Student's t interval of 95 % over bags; each bag counts the same, or by its weight.
 
     Attributes:
         predicted: p̄, ``(n_bags, K)``.
@@ -27,6 +27,7 @@ class BagScores:
         kl: cross-entropy less the entropy of p: zero where the bag is met.
         total_variation: ½ Σ_k |p_k − p̄_k|: the share of the bag that is given to the wrong class.
         hard_total_variation: the same, with each instance counted wholly for its most probable class.
+        weights: of the bags in means; None where each counts the same.
     """
 
     predicted: NDArray[np.float64]
@@ -34,30 +35,33 @@ class BagScores:
     kl: NDArray[np.float64]
     total_variation: NDArray[np.float64]
     hard_total_variation: NDArray[np.float64]
+    weights: NDArray[np.int64] | None = None
 
     @property
     def mean_cross_entropy(self) -> Estimate:
         """Mean of ``cross_entropy``."""
-        return estimates.mean(self.cross_entropy)
+        return estimates.mean(self.cross_entropy, self.weights)
 
     @property
     def mean_kl(self) -> Estimate:
         """Mean of ``kl``."""
-        return estimates.mean(self.kl)
+        return estimates.mean(self.kl, self.weights)
 
     @property
     def mean_total_variation(self) -> Estimate:
         """Mean of ``total_variation``."""
-        return estimates.mean(self.total_variation)
+        return estimates.mean(self.total_variation, self.weights)
 
     @property
     def mean_hard_total_variation(self) -> Estimate:
         """Mean of ``hard_total_variation``."""
-        return estimates.mean(self.hard_total_variation)
+        return estimates.mean(self.hard_total_variation, self.weights)
 
 
-def bag_scores(bags: Bags, probabilities: ArrayLike) -> BagScores:
+def bag_scores(bags: Bags, probabilities: ArrayLike, *, by_size: bool = False) -> BagScores:
     """Compare the proportions of bags with the predicted probabilities of their instances.
+
+    With ``by_size`` a bag counts in means by the number of its instances: means are then over instances' bags.
 
     >>> bags = Bags.from_labels([[1.0], [2.0], [6.0]], [0, 1, 0], groups=["a", "a", "b"])
     >>> scores = bag_scores(bags, [[0.8, 0.2], [0.4, 0.6], [0.9, 0.1]])
@@ -75,6 +79,7 @@ def bag_scores(bags: Bags, probabilities: ArrayLike) -> BagScores:
         kl=np.maximum(cross_entropy + (given * _log(given)).sum(axis=1), 0),
         total_variation=np.abs(given - predicted).sum(axis=1) / 2,
         hard_total_variation=np.abs(given - hard).sum(axis=1) / 2,
+        weights=bags.sizes if by_size else None,
     )
 
 

@@ -42,16 +42,22 @@ def share(n_hits: int, n: int) -> Estimate:
     return Estimate(hit, max(0.0, float(centre - half)), min(1.0, float(centre + half)))
 
 
-def mean(values: Array) -> Estimate:
+def mean(values: Array, weights: Array | None = None) -> Estimate:
     """A mean of values that are never negative, with Student's t interval; of one value there is none.
+
+    Weights say how much each value counts; the interval takes them as given.
 
     >>> print(mean(np.array([1.0, 2.0, 3.0, 4.0])))
     2.500 (0.446 to 4.554)
+    >>> print(mean(np.array([1.0, 2.0, 3.0, 4.0]), weights=np.array([1, 1, 1, 5])))
+    3.250 (1.158 to 5.342)
     """
-    n, centre = len(values), float(np.mean(values))
+    n, centre = len(values), float(np.average(values, weights=weights))
     if n < 2:
         return Estimate(centre)
-    half = float(stdtrit(n - 1, 0.975) * np.std(values, ddof=1) / np.sqrt(n))
+    shares = np.full(n, 1 / n) if weights is None else weights / np.sum(weights)
+    error = np.sqrt(n / (n - 1) * np.sum((shares * (values - centre)) ** 2))
+    half = float(stdtrit(n - 1, 0.975) * error)
     return Estimate(centre, max(0.0, centre - half), centre + half)
 
 

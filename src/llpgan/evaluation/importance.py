@@ -51,7 +51,7 @@ def importance(
             f"importance is of a table's columns, but instances have shape {bags.instances.shape[1:]}"
         )
     rng = np.random.default_rng(seed)
-    kept = _fewer(bags, max_rows, rng)
+    kept = fewer_rows(bags, max_rows, rng)
     before = _loss(model, kept, kept.instances)
     return {
         name: _rise([_loss(model, kept, _shuffled(kept, group, rng)) - before for _ in range(repeats)])
@@ -74,7 +74,7 @@ def _rise(rises: list[float]) -> Rise:
     return Rise(float(np.mean(rises)), float(np.std(rises, ddof=1)) if len(rises) > 1 else 0.0)
 
 
-def _fewer(bags: Bags, max_rows: int, rng: np.random.Generator) -> Bags:
+def fewer_rows(bags: Bags, max_rows: int, rng: np.random.Generator) -> Bags:
     """All bags, each with the same share of its rows: some ``max_rows`` in all."""
     share = max_rows / len(bags.instances)
     if share >= 1:

@@ -1,0 +1,126 @@
+"""What bags can tell at all, before anything is trained."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from llpgan.bags import Bags
+
+Array = NDArray[Any]
+_SAME = 1e-3  # shares of two classes that go together this closely cannot be told apart
+
+
+@dataclass(frozen=True, eq=False)
+class Inspection:
+    """Sizes, mixture and information of bags.
+
+    Attributes:
+        n_bags: how many there are; ``effective_bags``, how many of equal size tell as much: (Σm)² / Σm².
+        smallest: rows of the smallest bag; then of the median one, and of the largest.
+        purity: the mean over rows of the share of their bag's commonest class; 1: all labels are known.
+        spread: how much the proportions differ between bags, against random bags of these sizes: 1 is chance.
+        condition: of the system that mixes classes into bags, ΠᵀDΠ; infinite where a class cannot be solved for.
+        worth: of each class, how many labelled rows would tell its mean as well; ``rows`` of it are in the bags.
+        rows: of each class.
+        worth_if_halved: the same, of all classes together, if every bag were split at random into two: chance adds
+            as much spread as random bags have.
+        worth_if_purer: the same, if every bag were half as mixed.
+        classes: their names.
+        unclear: pairs of classes that no bag tells apart: their shares rise and fall together, or do not change.
+    """
+
+    n_bags: int
+    effective_bags: float
+    smallest: int
+    median: float
+    largest: int
+    purity: float
+    spread: float
+    condition: float
+    worth: NDArray[np.float64]
+    rows: NDArray[np.float64]
+    worth_if_halved: float
+    worth_if_purer: float
+    classes: tuple[str, ...]
+    unclear: tuple[str, ...]
+
+    @property
+    def total_worth(self) -> float:
+        """Labelled rows that would tell all class means as well."""
+        return float(self.worth.sum())
+
+
+def inspect_bags(bags: Bags) -> Inspection:
+    """What these bags can tell, from sizes and proportions alone.
+
+    Class means that are solved for from bag means are as noisy as means over 1 / [(ΠᵀDΠ)⁻¹]_kk labelled rows of
+    the class: all its rows where bags are pure, about as many as there are bags where they are random.
+
+    >>> rng = np.random.default_rng(0)
+    >>> labels = rng.integers(2, size=1600)
+    >>> found = inspect_bags(Bags.from_labels(np.zeros((1600, 1)), labels, np.arange(1600) // 16))
+    >>> found.n_bags, found.rows, found.worth.round()
+    (100, array([769., 831.]), array([83., 96.]))
+    """
+    sizes = bags.sizes
+    proportions, rows = bags.proportions, bags.prior * sizes.sum()
+    worth, spread = _worth(proportions, sizes), _spread(bags)
+    pure = np.eye(bags.n_classes)[proportions.argmax(axis=1)]
+    return Inspection(
+        n_bags=bags.n_bags,
+        effective_bags=float(sizes.sum() ** 2 / (sizes**2).sum()),
+        smallest=int(sizes.min()),
+        median=float(np.median(sizes)),
+        largest=int(sizes.max()),
+        purity=float(np.average(proportions.max(axis=1), weights=sizes)),
+        spread=spread,
+        condition=_condition(proportions, sizes),
+        worth=worth,
+        rows=rows,
+        worth_if_halved=float(np.minimum(worth * (1 + 1 / max(1.0, spread)), rows).sum()),
+        worth_if_purer=float(_worth((proportions + pure) / 2, sizes).sum()),
+        classes=tuple(str(name) for name in bags.classes.tolist()),
+        unclear=_unclear(bags),
+    )
+
+
+def _mixing(proportions: Array, sizes: Array) -> Array:
+    return proportions.T @ (proportions * sizes[:, None])
+
+
+def _condition(proportions: Array, sizes: Array) -> float:
+    values = np.linalg.eigvalsh(_mixing(proportions, sizes))
+    return float(values[-1] / values[0]) if values[0] > 1e-10 * values[-1] else float("inf")
+
+
+def _worth(proportions: Array, sizes: Array) -> Array:
+    """Nothing for every class that takes part in a direction the bags do not show."""
+    values, directions = np.linalg.eigh(_mixing(proportions, sizes))
+    shown = values > 1e-10 * values[-1]
+    hidden = (directions[:, ~shown] ** 2).sum(axis=1) > 1e-8
+    noise = (directions[:, shown] ** 2 / values[shown]).sum(axis=1)
+    return np.where(hidden, 0.0, 1 / noise)
+
+
+def _spread(bags: Bags) -> float:
+    """Σ_b m_b |p_b − π|² over what it is on average in random bags, (B − 1)(1 − |π|²)."""
+    found = (bags.sizes[:, None] * (bags.proportions - bags.prior) ** 2).sum()
+    usual = (bags.n_bags - 1) * (1 - (bags.prior**2).sum())
+    return float(found / usual) if usual > 0 else 0.0
+
+
+def _unclear(bags: Bags) -> tuple[str, ...]:
+    """Two classes whose shares keep one ratio through all bags look like one class."""
+    weighted = bags.proportions * np.sqrt(bags.sizes)[:, None]
+    lengths = np.linalg.norm(weighted, axis=0)
+    unit = weighted / np.where(lengths > 0, lengths, 1)
+    alike = unit.T @ unit
+    names = bags.classes.tolist()
+    return tuple(
+        f"{names[k]} and {names[other]}"
+        for k in range(len(names))
+        for other in range(k)
+        if alike[k, other] > 1 - _SAME**2 / 2
+    )

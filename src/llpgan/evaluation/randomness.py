@@ -1,0 +1,157 @@
+"""Are bags drawn at random? Only then do they tell how often single predictions are right."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from llpgan.bags import Bags
+from llpgan.evaluation.importance import fewer_rows
+
+Array = NDArray[Any]
+_LEVEL = 0.05
+_MOST_VALUES = 1_000_000  # dealt anew in each permutation; of more rows each bag keeps the same share
+_MOST_COLUMNS = 200
+_NAMED = 5
+_SAME = 1e-6  # relative: what rounding may do
+_BEYOND = 5.0  # standard deviations: a few wild values shall not hide the others
+
+
+@dataclass(frozen=True)
+class RandomnessTest:
+    """Whether bags differ by more than chance, in what their instances look like or in their proportions.
+
+    Attributes:
+        p_value: how often random bags would differ as much: twice the smaller of the next two.
+        p_features: of the features: a permutation test of the bags' means.
+        p_proportions: of the proportions: against what drawing at random from all rows gives; also where they
+            differ too little.
+        columns: the columns in which bags differ by most, with how much more than by chance: 1 is chance.
+    """
+
+    p_value: float
+    p_features: float
+    p_proportions: float
+    columns: tuple[tuple[str, float], ...]
+
+    @property
+    def looks_random(self) -> bool:
+        """Whether nothing speaks against it, at a false alarm in twenty. Few bags can hide much."""
+        return self.p_value >= _LEVEL
+
+    def in_words(self) -> str:
+        """What was found."""
+        if self.looks_random:
+            return (
+                f"The bags look drawn at random: they differ no more than chance allows (p = {self.p_value:.2g})."
+            )
+        if self.p_features > self.p_proportions:
+            return (
+                f"The bags were not drawn at random: their shares of the classes do not differ as those of random "
+                f"bags do (p = {self.p_value:.2g})."
+            )
+        named = ", ".join(
+            f"{name} ({ratio:.1f} times as much as in random bags)" for name, ratio in self.columns[:1]
+        )
+        return (
+            f"The bags were not drawn at random: their instances differ from bag to bag by more than chance "
+            f"allows (p = {self.p_value:.2g})" + (f", most of all in {named}." if named else ".")
+        )
+
+
+def randomness_test(
+    bags: Bags, *, permutations: int = 499, proportions_sd: float = 0.0, random_state: int = 0
+) -> RandomnessTest:
+    """Test that rows were dealt to the bags at random, from features and proportions; no label is needed.
+
+    The bags' means of the standardised columns have a spread, Σ_b m_b x̄_b², in each column. Its sum over columns
+    and its largest over them are ranked among those of rows dealt anew; the more surprising of the two counts, by
+    its own rank. Which proportions random bags have is drawn from the multinomial law.
+
+    Args:
+        bags: with instances; of more than 200 columns, random sums of them are taken.
+        permutations: how often rows are dealt anew.
+        proportions_sd: the standard deviation of noise in the given proportions, where it is known.
+        random_state: the same one gives the same p-values.
+
+    >>> rng = np.random.default_rng(0)
+    >>> X, labels = rng.normal(size=(600, 3)), rng.integers(2, size=600)
+    >>> randomness_test(Bags.from_labels(X, labels, np.arange(600) // 20), permutations=99).looks_random
+    True
+    >>> by_value = np.argsort(np.argsort(X[:, 1] + rng.normal(size=600))) // 20
+    >>> print(randomness_test(Bags.from_labels(X, labels, by_value), permutations=99).in_words()[:57])
+    The bags were not drawn at random: their instances differ
+    """
+    rng = np.random.default_rng(random_state)
+    kept = fewer_rows(bags, _MOST_VALUES // min(_MOST_COLUMNS, _n_columns(bags)), rng)
+    rows = _standardised(kept, rng)[kept.row_order]
+    spreads = np.array(
+        [_spread(rows, kept)] + [_spread(rows[rng.permutation(len(rows))], kept) for _ in range(permutations)]
+    )
+    p_features = _smaller_of_two(spreads.sum(axis=1), spreads.max(axis=1))
+    p_proportions = _p_proportions(bags, permutations, proportions_sd, rng)
+    return RandomnessTest(
+        p_value=min(1.0, 2 * min(p_features, p_proportions)),
+        p_features=p_features,
+        p_proportions=p_proportions,
+        columns=_most_different(bags, spreads),
+    )
+
+
+def _n_columns(bags: Bags) -> int:
+    return int(np.prod(bags.instances.shape[1:]))
+
+
+def _standardised(bags: Bags, rng: np.random.Generator) -> Array:
+    """Columns of mean 0 and standard deviation 1, wild values brought in; of many, random sums."""
+    table = np.asarray(bags.instances, dtype=np.float32).reshape(len(bags.instances), -1)
+    if table.shape[1] > _MOST_COLUMNS:
+        table = table @ rng.normal(size=(table.shape[1], _MOST_COLUMNS)).astype(np.float32)
+    deviation = table.std(axis=0)
+    return np.clip((table - table.mean(axis=0)) / np.where(deviation > 0, deviation, 1), -_BEYOND, _BEYOND)
+
+
+def _spread(rows: Array, bags: Bags) -> Array:
+    """Σ_b m_b x̄_b² of each column, of rows that stand bag after bag."""
+    sums = np.add.reduceat(rows, bags.starts)
+    return np.asarray((sums**2 / bags.sizes[:, None]).sum(axis=0))
+
+
+def _smaller_of_two(first: Array, second: Array) -> float:
+    """The p-value of the more surprising of two statistics, of which the first entry is the observed one."""
+    best = np.minimum(_upper_p(first), _upper_p(second))
+    return float((best <= best[0] + _SAME).mean())
+
+
+def _upper_p(statistics: Array) -> Array:
+    """For each the share that is as large or larger, itself among them."""
+    slack = _SAME * np.abs(statistics).max()
+    return 1 - np.searchsorted(np.sort(statistics), statistics - slack) / len(statistics)
+
+
+def _p_proportions(bags: Bags, draws: int, noise: float, rng: np.random.Generator) -> float:
+    drawn = (
+        rng.multinomial(bags.sizes, bags.prior / bags.prior.sum(), size=(draws, bags.n_bags)) / bags.sizes[:, None]
+    )
+    if noise:
+        drawn = drawn + rng.normal(scale=noise, size=drawn.shape)
+    spreads = np.array([_share_spread(p, bags.sizes) for p in (bags.proportions, *drawn)])
+    return float(min(1.0, 2 * min(_upper_p(spreads)[0], _upper_p(-spreads)[0])))
+
+
+def _share_spread(proportions: Array, sizes: Array) -> float:
+    """Pearson's χ² of the bags' counts against the overall shares."""
+    prior = np.average(proportions, axis=0, weights=sizes)
+    present = prior > 0
+    return float((sizes[:, None] * (proportions - prior)[:, present] ** 2 / prior[present]).sum())
+
+
+def _most_different(bags: Bags, spreads: Array) -> tuple[tuple[str, float], ...]:
+    """Nothing where columns are no columns of the user's."""
+    if bags.instances.ndim != 2 or bags.instances.shape[1] > _MOST_COLUMNS:
+        return ()
+    names = bags.features or [f"column {i}" for i in range(bags.instances.shape[1])]
+    usual = spreads[1:].mean(axis=0)
+    ratios = spreads[0] / np.where(usual > 0, usual, 1)
+    return tuple((str(names[i]), float(ratios[i])) for i in (-ratios).argsort(kind="stable")[:_NAMED])

@@ -1,0 +1,78 @@
+"""Scores on bags alone, for scikit-learn's model selection."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.metadata_routing import MetadataRequest
+
+from llpgan import _keys
+from llpgan.bags import Bags
+from llpgan.evaluation.bags import bag_scores
+
+_SCORES = ("total_variation", "hard_total_variation", "cross_entropy", "kl")
+
+
+@dataclass(frozen=True)
+class BagScorer:
+    """See :func:`bag_scorer`."""
+
+    score: str
+    by_size: bool
+
+    def get_metadata_routing(self) -> MetadataRequest:
+        """Scikit-learn asks for this: the scorer wants ``groups``."""
+        request = MetadataRequest(owner=self)
+        request.score.add_request(param="groups", alias=True)
+        return request
+
+    def __call__(self, estimator: Any, X: Any, y: Any, groups: Any = None) -> float:
+        """Minus the mean of the score over the bags of these rows: greater is better."""
+        if groups is None:
+            raise ValueError(
+                "a bag scorer needs the bag of each row: sklearn.set_config(enable_metadata_routing=True), "
+                'and params={"groups": ...} (in GridSearchCV: fit(..., groups=...))'
+            )
+        bags = _bags_of(y, groups, estimator.classes_)
+        scores = bag_scores(bags, estimator.predict_proba(X), by_size=self.by_size)
+        return -float(getattr(scores, f"mean_{self.score}").value)
+
+
+def bag_scorer(score: str = "total_variation", *, by_size: bool = False) -> BagScorer:
+    """A scorer for ``cross_val_score`` and ``GridSearchCV`` that needs no labels, only the bag of each row.
+
+    ``y`` holds in each row the proportions of its bag, or labels, of which only each bag's proportions are used.
+    Bags must stay whole, so ``cv`` is a ``GroupKFold``. Scores are negative, since scikit-learn maximises.
+
+    Args:
+        score: "total_variation", "hard_total_variation", "cross_entropy" or "kl": see :class:`BagScores`.
+        by_size: whether a bag counts by its size.
+
+    >>> import numpy as np, sklearn
+    >>> from sklearn.model_selection import GroupKFold, cross_val_score
+    >>> from llpgan import MeanMap
+    >>> X, bag = np.arange(80.0)[:, None] % 20, np.arange(80) // 8
+    >>> y = np.where(X[:, 0] >= 10, "late", "early")
+    >>> with sklearn.config_context(enable_metadata_routing=True):
+    ...     options = dict(cv=GroupKFold(5), scoring=bag_scorer(), params={"groups": bag})
+    ...     scores = cross_val_score(MeanMap(), X, y, **options)
+    >>> scores.shape, bool((scores <= 0).all())
+    ((5,), True)
+    """
+    if score not in _SCORES:
+        raise ValueError(f"score must be one of {', '.join(map(repr, _SCORES))}, got {score!r}")
+    return BagScorer(score, by_size)
+
+
+def _bags_of(y: Any, groups: Any, classes: NDArray[Any]) -> Bags:
+    """Bags of these rows, with all classes that the estimator knows, also where these rows lack one."""
+    table = np.asarray(y)
+    nothing = np.zeros((len(table), 1))
+    if table.ndim == 2 and table.shape[1] > 1:
+        return Bags.from_row_proportions(nothing, table, groups, classes=classes)
+    is_class = (table.reshape(-1, 1) == classes).astype(np.float64)
+    index, ids = _keys.index_of(groups)
+    counts = np.zeros((len(ids), len(classes)))
+    np.add.at(counts, index, is_class)
+    return Bags(nothing, index, counts / np.bincount(index)[:, None], ids, classes)
