@@ -1,4 +1,4 @@
-"""The command line: ``llpgan fit``, ``predict``, ``evaluate``, ``export``, ``demo``."""
+"""The command line: ``llpgan inspect``, ``fit``, ``predict``, ``evaluate``, ``export``, ``demo``."""
 
 import re
 import sys
@@ -14,6 +14,7 @@ from llpgan.estimators import METHODS
 
 # A command is the function of its name in llpgan.commands: its parameters are the options, its docstring the help.
 COMMANDS = {
+    "inspect": "what bags can tell, before anything is trained",
     "fit": "learn from a table of rows and the proportions of their bags; saves a model and a report",
     "predict": "the class of each row of a file",
     "evaluate": "how good a model is: by labels where they exist, by bags, or both",

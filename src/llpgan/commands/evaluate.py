@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ from rich.table import Table
 
 from llpgan.commands.labels import labels_as_classes
 from llpgan.estimators.base import LLPClassifier
-from llpgan.evaluation import BagScores, Estimate, LabelScores, bag_scores, label_scores
+from llpgan.evaluation import BagScores, Estimate, LabelScores, Verdict, judge_without_labels, label_scores
 from llpgan.files import refuse_existing, whole_file
 from llpgan.model_files import load
 from llpgan.sources import Rows, label_values, open_rows, shared_bags
@@ -22,8 +22,13 @@ class Evaluation:
     """What there is to say: of labels, of bags, or of both."""
 
     by_label: LabelScores | None
-    by_bag: BagScores | None
+    verdict: Verdict | None
     classes: list[Any]
+
+    @property
+    def by_bag(self) -> BagScores | None:
+        """How well the bags are met."""
+        return None if self.verdict is None else self.verdict.bags
 
     def figures(self) -> dict[str, Estimate]:
         """The figures by name, each with its interval if it has one."""
@@ -35,6 +40,10 @@ class Evaluation:
             found["bag error (total variation)"] = self.by_bag.mean_total_variation
             found["bag error of predicted classes"] = self.by_bag.mean_hard_total_variation
             found["bag cross-entropy"] = self.by_bag.mean_cross_entropy
+        if self.verdict is not None and self.verdict.scores is not None:
+            found["accuracy, from bags alone"] = self.verdict.scores.accuracy
+            found["Brier score, from bags alone"] = self.verdict.scores.brier
+            found["log loss, from bags alone"] = self.verdict.scores.log_loss
         return {name: estimate for name, estimate in found.items() if estimate is not None}
 
 
@@ -71,9 +80,11 @@ def evaluate(
     Console().print(_as_table(found))
     if found.by_label is not None:
         Console().print(_confusion(found.by_label, found.classes))
+    if found.verdict is not None:
+        Console(highlight=False).print(in_words(found.verdict))
     if out is not None:
         with whole_file(Path(out)) as aside:
-            aside.write_text(json.dumps({n: vars(e) for n, e in found.figures().items()}, indent=2) + "\n")
+            aside.write_text(json.dumps(_as_json(found), indent=2) + "\n")
     return found
 
 
@@ -94,12 +105,18 @@ def evaluated(
     if label is not None:
         truth = labels_as_classes(label_values(rows, label), model.classes_, label, label_names)
     bags = shared_bags(rows, model.classes_, bag, proportions, counts) if by_bags else None
-    probabilities = model.predict_proba(rows if rows.array is None else rows.array)
+    instances = _instances(model, rows)
+    probabilities = model.predict_proba(instances)
     return Evaluation(
         by_label=None if truth is None else label_scores(truth, probabilities, model.classes_),
-        by_bag=None if bags is None else bag_scores(bags, probabilities),
+        verdict=None if bags is None else judge_without_labels(replace(bags, instances=instances), probabilities),
         classes=model.classes_.tolist(),
     )
+
+
+def _instances(model: LLPClassifier, rows: Rows) -> Any:
+    """What the model sees of the rows."""
+    return model.encoder_.encode(rows) if rows.array is None and model.encoder_ is not None else rows.array
 
 
 def _as_table(found: Evaluation) -> Table:
@@ -119,3 +136,24 @@ def _confusion(scores: LabelScores, classes: list[Any]) -> Table:
     for name, counts in zip(classes, scores.confusion.tolist(), strict=True):
         table.add_row(str(name), *(f"{count:,}" for count in counts))
     return table
+
+
+def in_words(verdict: Verdict) -> str:
+    """What bags say of single predictions, and what holds in the worst case."""
+    bounds = verdict.worst_case
+    return (
+        f"[bold]Without labels.[/bold] {verdict.why}\n"
+        f"[bold]In the worst case[/bold], whatever the bags: on these rows between {bounds.lowest_accuracy:.1%} "
+        f"and {bounds.highest_accuracy:.1%} of single predictions are right, if the given shares are exact (the "
+        f"commonest class of a bag holds {bounds.purity:.1%} of it on average); and the bag error of predicted "
+        f"classes, over all bags drawn like these, lies between {bounds.bag_error.low:.3f} and "
+        f"{bounds.bag_error.high:.3f} (Hoeffding's interval, 95 %)."
+    )
+
+
+def _as_json(found: Evaluation) -> dict[str, Any]:
+    figures: dict[str, Any] = {name: vars(estimate) for name, estimate in found.figures().items()}
+    if found.verdict is not None:
+        figures["without labels"] = found.verdict.why
+        figures["bags look random, p"] = found.verdict.randomness.p_value
+    return figures
