@@ -1,3 +1,4 @@
+import json
 import re
 import subprocess
 import sys
@@ -209,3 +210,45 @@ def test_the_installed_command_ends_with_its_exit_code(tmp_path):
     assert done.returncode == 1
     assert done.stderr.startswith("llpgan predict: error: nowhere is not a saved model")
     assert "Traceback" not in done.stderr
+
+
+def test_inspect_says_what_the_bags_can_tell(files, capsys):
+    command = ["inspect", *FIT[1:8], "--out", "bags.json"]
+    assert cli.main(command) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "not drawn at random" in said
+    assert "labelled rows would" in said
+    assert "was not tried" in said
+    assert '"purity"' in (files / "bags.json").read_text()
+    assert cli.main(command) == 1
+    assert "bags.json exists" in capsys.readouterr().err
+
+
+def test_evaluate_says_why_bags_by_feature_promise_no_accuracy(files, capsys):
+    cli.main(FIT)
+    capsys.readouterr()
+    bags = ["--bag", "state", "--proportions", "results.csv"]
+    assert cli.main(["evaluate", "model", "people.csv", *bags]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "can be told only from random bags" in said
+    assert "In the worst case" in said
+    assert "from bags alone" not in said
+
+
+def test_evaluate_tells_the_accuracy_from_random_bags(files, capsys):
+    cli.main(FIT)
+    people = pa.csv.read_csv("people.csv")
+    group = [f"g{row % 20}" for row in np.random.default_rng(1).permutation(200)]
+    shuffled = people.drop_columns(["state"]).append_column("group", [group])
+    pa.csv.write_csv(shuffled, "others.csv")
+    votes = np.array(people["vote"].to_pylist())
+    share = [float(np.mean(votes[np.array(group) == f"g{i}"] == "yes")) for i in range(20)]
+    results = {"group": [f"g{i}" for i in range(20)], "no": [1 - p for p in share], "yes": share}
+    pa.csv.write_csv(pa.table(results), "groups.csv")
+    capsys.readouterr()
+    options = ["--label", "vote", "--bag", "group", "--proportions", "groups.csv", "--out", "scores.json"]
+    assert cli.main(["evaluate", "model", "others.csv", *options]) == 0
+    assert "accuracy, from bags alone" in capsys.readouterr().out
+    found = json.loads((files / "scores.json").read_text())
+    assert found["accuracy, from bags alone"]["low"] < found["accuracy"]["value"]
+    assert found["accuracy"]["value"] < found["accuracy, from bags alone"]["high"]

@@ -44,3 +44,9 @@ def test_a_class_that_is_thought_impossible_is_finite(bags):
 def test_lengths_must_agree(bags):
     with pytest.raises(ValueError, match="80 instances, but 3 rows of probabilities"):
         bag_scores(bags, np.ones((3, 2)) / 2)
+
+
+def test_bags_count_by_size_where_asked(rng):
+    bags = Bags.from_arrays(rng.normal(size=(5, 1)), [0, 1, 1, 1, 1], [[1, 0], [0, 1]])
+    scores = bag_scores(bags, np.full((5, 2), [0.8, 0.2]), by_size=True)
+    assert scores.mean_total_variation.value == pytest.approx((0.2 + 4 * 0.8) / 5)

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtrit
+from scipy.special import expit, stdtrit
 
 from llpgan.evaluation.estimates import Estimate
 
@@ -72,4 +72,4 @@ def _to_line(figures: Array, step: float, top: float) -> Array:
 
 
 def _from_line(line: Array, top: float) -> Array:
-    return np.exp(line) if np.isinf(top) else top / (1 + np.exp(-line))
+    return np.exp(line) if np.isinf(top) else top * expit(line)
