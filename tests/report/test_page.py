@@ -9,7 +9,17 @@ from llpgan import Bags, MeanMap
 from llpgan.report import render, tell
 from tests.report.conftest import page_on, told
 
-SECTIONS = ["summary", "data", "learning", "bags", "probabilities", "importance", "samples", "labels"]
+SECTIONS = [
+    "summary",
+    "data",
+    "learning",
+    "bags",
+    "probabilities",
+    "importance",
+    "samples",
+    "without-labels",
+    "labels",
+]
 NASTY = ["<script>alert(1)</script>", "a & b", "$x_1$", "\"quoted\" 'name'", "</svg><b>", 'id="x" #010a01 1.23456']
 LONG = "a very long name " * 20
 
@@ -135,3 +145,21 @@ def test_a_long_table_of_bags_says_how_many_more(rng):
     assert "And 250 more." in page
     assert section(page, "data").count("<tr>") == 201
     assert "Every bag has the same size: 2." in page
+
+
+def test_accuracy_without_labels_is_promised_from_held_out_random_bags_only():
+    instances = np.random.default_rng(1).normal(size=(1600, 2))
+    labels, groups = (instances[:, 0] > 0).astype(int), np.arange(800) // 8
+    bags = Bags.from_labels(instances[:800], labels[:800], groups)
+    others = Bags.from_labels(instances[800:], labels[800:], groups)
+    model = MeanMap().fit_bags(bags)
+    told = section(render(tell(model, bags, title="", held_out=others)), "without-labels")
+    assert "Accuracy, from held-out bags" in told
+    assert "95 % interval" in told
+    seen = section(render(tell(model, bags, title="")), "without-labels")
+    assert "only the bags that the model was trained on" in seen
+    assert "Accuracy, from" not in seen
+    by_value = Bags.from_labels(instances[800:], labels[800:], np.argsort(np.argsort(instances[800:, 1])) // 8)
+    refused = section(render(tell(model, bags, title="", held_out=by_value)), "without-labels")
+    assert "can be told only from random bags" in refused
+    assert "Accuracy, from" not in refused

@@ -1,7 +1,7 @@
 """All that the page tells of a model, as plain data."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -9,13 +9,27 @@ from numpy.typing import ArrayLike, NDArray
 
 from llpgan.bags import Bags
 from llpgan.estimators.base import LLPClassifier
-from llpgan.evaluation import BagScores, LabelScores, Rise, bag_scores, importance, label_scores
+from llpgan.evaluation import (
+    BagScores,
+    LabelScores,
+    Rise,
+    Verdict,
+    bag_scores,
+    importance,
+    judge_without_labels,
+    label_scores,
+)
 from llpgan.report.pictures import Mosaics, mosaics_of
 from llpgan.report.settings import Setting, method_in_a_line, settings_of
 
 Array = NDArray[Any]
 _BINS = 20
 _MOST_COLUMNS = 100
+_NOT_HELD_OUT = (
+    "How often single predictions are right is not told: there are only the bags that the model was trained on, "
+    "and it meets those too well to be judged by them. Keep some bags out of training, and run llpgan evaluate on "
+    "them."
+)
 _ROWS_TO_PREDICT = 1_000_000  # in all shuffles together
 
 
@@ -38,6 +52,8 @@ class Story:
         history: a row an epoch; none for methods without epochs.
         rises: how much each column matters; or None, with ``why_no_rises``.
         mosaics: real and generated images, where the model makes images.
+        verdict: what bags alone tell of single predictions: held-out bags, if there are any. Of the bags that the
+            model was trained on it tells the worst case, but no accuracy.
         labels: the scores by labels, where there are any.
     """
 
@@ -60,6 +76,7 @@ class Story:
     rises: Mapping[str, Rise] | None
     why_no_rises: str
     mosaics: Mosaics | None
+    verdict: Verdict
     labels: LabelScores | None
 
 
@@ -109,6 +126,7 @@ def tell(
         rises=None if why_no_rises else _rises(model, bags, groups),
         why_no_rises=why_no_rises,
         mosaics=mosaics_of(model, bags),
+        verdict=_verdict(model, bags, probabilities, held_out),
         labels=None if labels is None else label_scores(labels, probabilities, bags.classes),
     )
 
@@ -116,6 +134,12 @@ def tell(
 def _refuse_other_classes(model: LLPClassifier, bags: Bags) -> None:
     if bags.classes.tolist() != model.classes_.tolist():
         raise ValueError(f"the bags have classes {bags.classes.tolist()}, the model {model.classes_.tolist()}")
+
+
+def _verdict(model: LLPClassifier, bags: Bags, probabilities: Array, held_out: Bags | None) -> Verdict:
+    if held_out is not None:
+        return judge_without_labels(held_out, model.predict_proba(held_out.instances))
+    return replace(judge_without_labels(bags, probabilities), scores=None, why=_NOT_HELD_OUT)
 
 
 def _counts(probabilities: Array) -> NDArray[np.int64]:
