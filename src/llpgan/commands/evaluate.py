@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from llpgan.commands.labels import labels_as_classes
@@ -44,6 +45,8 @@ class Evaluation:
             found["accuracy, from bags alone"] = self.verdict.scores.accuracy
             found["Brier score, from bags alone"] = self.verdict.scores.brier
             found["log loss, from bags alone"] = self.verdict.scores.log_loss
+            for k, name in enumerate(self.classes):
+                found[f"recall of {name}, from bags alone"] = self.verdict.scores.recall.at(k)
         return {name: estimate for name, estimate in found.items() if estimate is not None}
 
 
@@ -109,7 +112,9 @@ def evaluated(
     probabilities = model.predict_proba(instances)
     return Evaluation(
         by_label=None if truth is None else label_scores(truth, probabilities, model.classes_),
-        verdict=None if bags is None else judge_without_labels(replace(bags, instances=instances), probabilities),
+        verdict=None
+        if bags is None
+        else judge_without_labels(replace(bags, instances=instances, features=_names(model)), probabilities),
         classes=model.classes_.tolist(),
     )
 
@@ -117,6 +122,10 @@ def evaluated(
 def _instances(model: LLPClassifier, rows: Rows) -> Any:
     """What the model sees of the rows."""
     return model.encoder_.encode(rows) if rows.array is None and model.encoder_ is not None else rows.array
+
+
+def _names(model: LLPClassifier) -> Sequence[str] | None:
+    return None if model.encoder_ is None else model.encoder_.features
 
 
 def _as_table(found: Evaluation) -> Table:
@@ -142,7 +151,7 @@ def in_words(verdict: Verdict) -> str:
     """What bags say of single predictions, and what holds in the worst case."""
     bounds = verdict.worst_case
     return (
-        f"[bold]Without labels.[/bold] {verdict.why}\n"
+        f"[bold]Without labels.[/bold] {escape(verdict.why)}\n"
         f"[bold]In the worst case[/bold], whatever the bags: on these rows between {bounds.lowest_accuracy:.1%} "
         f"and {bounds.highest_accuracy:.1%} of single predictions are right, if the given shares are exact (the "
         f"commonest class of a bag holds {bounds.purity:.1%} of it on average); and the bag error of predicted "

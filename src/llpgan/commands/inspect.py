@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from llpgan.bags import Bags
@@ -42,7 +43,7 @@ def inspect(
     console = Console(highlight=False)
     console.print(_facts(found))
     for line in in_words(found, randomness, steps):
-        console.print(f"- {line}")
+        console.print(f"- {escape(line)}")
     if out is not None:
         with whole_file(Path(out)) as aside:
             aside.write_text(json.dumps(_as_json(found, randomness, steps), indent=2) + "\n")
@@ -100,7 +101,7 @@ def _facts(found: Inspection) -> Table:
     table.add_row("shares differ between bags", f"{found.spread:.1f} times as much as in random bags")
     table.add_row("condition of the mixing system", f"{found.condition:,.0f} (1: pure bags; infinite: hopeless)")
     for name, worth, rows in zip(found.classes, found.worth, found.rows, strict=True):
-        table.add_row(f"class {name}", f"{rows:,.0f} rows, worth {worth:,.0f} labelled ones")
+        table.add_row(escape(f"class {name}"), f"{rows:,.0f} rows, worth {worth:,.0f} labelled ones")
     return table
 
 

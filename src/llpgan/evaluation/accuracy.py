@@ -108,7 +108,7 @@ def _confusion(bags: Bags, hard: Array, noise: float) -> tuple[Intervals, Interv
     total = pairs.counts.sum(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
         prior, others = total / len(hard), (total - pairs.counts) / (len(hard) - bags.sizes)[:, None]
-        rows = max(1, int(total[total > 0].min()))
+        rows = np.maximum(total, 1)
         recall = jackknife(
             diagonal[0] / prior, diagonal[1] / others, diagonal[2] / prior**2, rows, top=1.0, share=True
         )

@@ -28,7 +28,7 @@ def jackknife(
     value: Array,
     leave_one_out: Array,
     expected: Array,
-    n_rows: int,
+    n_rows: Any,
     *,
     top: float = np.inf,
     share: bool = False,
@@ -43,7 +43,7 @@ def jackknife(
         value: the figures, unbiased, so that they may lie beyond their ends: they are given as they are.
         leave_one_out: without each bag in turn, ``(n_bags, ...)``.
         expected: their variance by theory.
-        n_rows: that the figures are of.
+        n_rows: that the figures are of; a number, or one for each.
         top: the largest possible figure; the least is 0.
         share: whether the figures are shares of rows.
 
@@ -66,7 +66,7 @@ def jackknife(
     return Intervals(value, _from_line(line - half, top), _from_line(line + half, top))
 
 
-def _to_line(figures: Array, step: float, top: float) -> Array:
+def _to_line(figures: Array, step: Any, top: float) -> Array:
     inside = np.clip(figures, step, top - step)
     return np.log(inside) if np.isinf(top) else np.log(inside / (top - inside))
 
