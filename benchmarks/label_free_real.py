@@ -50,9 +50,9 @@ def run() -> list[Row]:
     about = (
         "Estimated from held-out random bags without their labels, against the accuracy that their labels show; "
         f"{len(DRAWS)} draws of rows and bags each; made from `label_free_real.jsonl`. *Error* is that of the "
-        "estimate, as the root of its mean square. Intervals are of the accuracy on all such rows; on the few that "
-        "are held out the truth varies with the estimate, so that it is held more often the smaller the bags.\n\n"
-        "![Estimates against truths](label_free_real.svg)"
+        "estimate, as the root of its mean square. Intervals are of the accuracy on all such rows; on those that "
+        "are held out the truth varies with the estimate, so that it is held more often the smaller the bags."
+        "\n\n![Estimates against truths](label_free_real.svg)"
     )
     recognised = [alarms(tests, bags) for bags in BAGS]
     page = as_markdown("Accuracy without labels, real data", about, summary)
