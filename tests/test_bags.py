@@ -200,3 +200,37 @@ def test_a_bag_without_rows_is_refused():
 def test_a_row_without_a_bag_is_refused():
     with pytest.raises(ValueError, match="row 3 is in bag number 2, but there are 2 bags"):
         Bags(X, np.array([0, 1, 1, 2]), np.full((2, 2), 0.5), ("a", "b"), np.arange(2))
+
+
+def test_a_subset_of_bags_keeps_their_rows_proportions_and_names():
+    bags = Bags.from_arrays(pd.DataFrame(X, columns=["a", "b"]), OHIO_IOWA, HALVES, classes=["no", "yes"])
+    ohio = bags.subset([1])
+    assert (ohio.bag_ids, ohio.features, ohio.classes.tolist()) == (("Ohio",), ("a", "b"), ["no", "yes"])
+    assert ohio.instances.tolist() == X[[0, 2]].tolist()
+    assert ohio.proportions.tolist() == [[0.25, 0.75]]
+    assert bags.subset([False, True]).bag_ids == ("Ohio",)
+    assert bags.subset([1, 0]).bag_ids == bags.bag_ids
+
+
+def test_a_part_of_the_rows_leaves_each_bag_its_proportions():
+    bags = Bags.from_arrays(X, OHIO_IOWA, HALVES)
+    part = bags.part([3, 0])
+    assert part.bag_ids == bags.bag_ids
+    assert part.bag_index.tolist() == [1, 0]
+    assert part.proportions.tolist() == bags.proportions.tolist()
+    assert bags.part([0]).bag_ids == ("Ohio",)
+
+
+@pytest.mark.parametrize(
+    ("which", "message"),
+    [
+        ([], "no bag is chosen"),
+        ([0, 0], "bag 0 is chosen more than once"),
+        ([2], "positions from 0 to 1, got [2]"),
+        (["Ohio"], "positions from 0 to 1, got ['Ohio']"),
+        ([True], "2 bags, but 1 truth values"),
+    ],
+)
+def test_a_subset_that_is_none_is_refused(which, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        Bags.from_arrays(X, OHIO_IOWA, HALVES).subset(which)

@@ -30,6 +30,22 @@ def same_length(name: str, values: Any, other_name: str, other: Any) -> None:
         raise ValueError(f"{len(values)} {name}, but {len(other)} {other_name}: there must be one for each row")
 
 
+def positions(which: Any, what: str, n: int) -> NDArray[np.int64]:
+    """Different positions among n things, in order; or those where a truth value for each of them is true."""
+    given = np.asarray(which)
+    if given.dtype == bool:
+        same_length(f"{what}s", range(n), "truth values", given)
+        given = np.flatnonzero(given)
+    if len(given) == 0:
+        raise ValueError(f"no {what} is chosen: there must be at least one")
+    if given.dtype.kind not in "iu" or given.min() < 0 or given.max() >= n:
+        raise ValueError(f"{what}s are chosen by positions from 0 to {n - 1}, got {given.tolist()[:10]}")
+    found, counts = np.unique(given, return_counts=True)
+    if counts.max() > 1:
+        raise ValueError(f"{what} {found[counts.argmax()]} is chosen more than once")
+    return found
+
+
 def no_empty_bag(bag_index: NDArray[np.int64], bag_ids: Sequence[Hashable]) -> None:
     """Refuse bags without rows, and rows that point at no bag."""
     if bag_index.min() < 0 or bag_index.max() >= len(bag_ids):

@@ -1,7 +1,7 @@
 """Instances in bags and the class proportions of each bag: the one thing that every method learns from."""
 
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import InitVar, dataclass
+from dataclasses import InitVar, dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
@@ -243,6 +243,33 @@ class Bags:
         """The rows of one bag, by its position in ``bag_ids``."""
         start = self.starts[bag]
         return self.row_order[start : start + self.sizes[bag]]
+
+    def subset(self, which: ArrayLike) -> Self:
+        """Some of the bags, whole: by their positions in ``bag_ids``, or a truth value a bag.
+
+        >>> bags = Bags.from_labels([[1.0], [2.0], [6.0]], [0, 1, 0], groups=["a", "b", "a"])
+        >>> bags.subset([0]).instances.tolist(), bags.subset([False, True]).bag_ids
+        ([[1.0], [6.0]], ('b',))
+        """
+        chosen = _checks.positions(which, "bag", self.n_bags)
+        return self.part(np.flatnonzero(np.isin(self.bag_index, chosen)))
+
+    def part(self, rows: ArrayLike) -> Self:
+        """Some of the rows: each bag that has any keeps its proportions, as a sample of it has them up to chance.
+
+        >>> bags = Bags.from_labels([[1.0], [2.0], [6.0]], [0, 1, 0], groups=["a", "a", "b"])
+        >>> bags.part([1]).bag_ids, bags.part([1]).proportions
+        (('a',), array([[0.5, 0.5]]))
+        """
+        chosen = _checks.positions(rows, "row", len(self.bag_index))
+        kept, bag_index = np.unique(self.bag_index[chosen], return_inverse=True)
+        return replace(
+            self,
+            instances=self.instances[chosen],
+            bag_index=bag_index,
+            proportions=self.proportions[kept],
+            bag_ids=tuple(self.bag_ids[bag] for bag in kept),
+        )
 
     def means(self, values: Array, weights: ArrayLike | None = None) -> NDArray[np.float64]:
         """The mean over each bag of values that have a row an instance, weighted or not.
