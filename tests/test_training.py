@@ -13,9 +13,11 @@ import torch
 
 from llpgan import DLLP, LLPGAN
 from llpgan.checkpoints import Checkpoint
+from llpgan.epochs import kept_epoch
+from llpgan.evaluation import bag_scores
 from llpgan.loading import BagDataset
 from llpgan.losses import proportion_loss
-from llpgan.training import Plan, held_out_loss
+from llpgan.training import Plan, held_out_losses
 from tests.plain import plain_mlp
 
 METHODS = [DLLP, LLPGAN]
@@ -174,13 +176,24 @@ def test_a_save_that_fails_leaves_the_last_checkpoint(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["run.ckpt"]
 
 
-def test_the_best_epoch_on_held_out_bags_is_kept(bags):
+def test_the_epoch_that_held_out_bags_choose_is_kept(bags):
     model = DLLP(epochs=12, learning_rate=0.1, validation_fraction=0.3, random_state=0)
     states = []
     model.fit_bags(bags, monitor=lambda m: states.append(weights_of(m)) or {})
-    losses = [row["held_out_loss"] for row in model.history_]
-    assert len(losses) == 12
-    assert_same_weights(weights_of(model), states[int(np.argmin(losses))])
+    assert len(model.history_) == 12
+    assert_same_weights(weights_of(model), states[kept_epoch(model.history_) - 1])
+
+
+@pytest.mark.parametrize("loss", ["exact", "bound"])
+def test_held_out_bags_are_judged_as_evaluation_judges_them(bags, loss):
+    found = []
+    model = DLLP(epochs=3, proportion_loss=loss, random_state=0)
+
+    def score(model):
+        return found.append(bag_scores(bags, model.predict_proba(bags.instances)).cross_entropy.mean()) or {}
+
+    model.fit_bags(bags, held_out=bags, monitor=score)
+    np.testing.assert_allclose([row["held_out_loss"] for row in model.history_], found, rtol=1e-6)
 
 
 def test_patience_stops_after_epochs_without_improvement(bags):
@@ -198,7 +211,8 @@ def test_held_out_bags_can_be_given(bags):
     dataset = BagDataset(bags)
     batch = dataset.__getitems__(range(10))
     expected = proportion_loss(network(batch.instances)[0], batch.bag_index, batch.proportions).item()
-    assert held_out_loss(network, dataset, torch.device("cpu")) == pytest.approx(expected, rel=1e-5)
+    losses = held_out_losses(network, dataset, torch.device("cpu"))
+    assert np.mean(losses) == pytest.approx(expected, rel=1e-5)
     assert "held_out_loss" in model.history_[0]
 
 

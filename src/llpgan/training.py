@@ -13,14 +13,15 @@ from torch import Tensor, nn
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from llpgan.checkpoints import Checkpoint
+from llpgan.epochs import Array, bag_loss, kept_epoch, paired_error
 from llpgan.loading import BagDataset, BagSampler, bag_loader
-from llpgan.losses import proportion_loss
 from llpgan.objectives import Objective
 
 Row = dict[str, float]
 History = list[Row]
 Listener = Callable[[Row], None]
 Monitor = Callable[[nn.Module], Mapping[str, float]]
+Correction = Callable[[Array], Array]  # from a classifier's posteriors to what is predicted
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,7 @@ class Run:
     averaged: AveragedModel
     history: History = field(default_factory=list)
     best: dict[str, Tensor] | None = None
+    best_losses: list[float] | None = None
 
     def state(self) -> dict[str, Any]:
         """What a checkpoint holds of it."""
@@ -59,6 +61,7 @@ class Run:
             "averaged": self.averaged.state_dict(),
             "history": self.history,
             "best": self.best,
+            "best_losses": self.best_losses,
         }
 
     def restore(self, state: dict[str, Any]) -> None:
@@ -68,7 +71,7 @@ class Run:
             player.optimiser.load_state_dict(state["players"][name]["optimiser"])
         self.averaged.load_state_dict(state["averaged"])
         self.history = state["history"]
-        self.best = state["best"]
+        self.best, self.best_losses = state["best"], state["best_losses"]
 
     def goes_on(self, plan: Plan) -> bool:
         """Whether epochs are left, and patience."""
@@ -76,15 +79,22 @@ class Run:
             return False
         return plan.patience is None or self._epochs_since_best() < plan.patience
 
+    def judged(self, losses: list[float]) -> Row:
+        """What held-out bags say of this epoch, beside the best until now."""
+        if self.best_losses is None or np.mean(losses) < np.mean(self.best_losses):
+            self.best_losses = losses
+        error = paired_error(np.array(losses), np.array(self.best_losses))
+        return {"held_out_loss": float(np.mean(losses)), "held_out_error": error}
+
     def note(self, row: Row) -> None:
-        """Enter an epoch's row, and keep the weights if no epoch was better on held-out bags."""
+        """Enter an epoch's row, and keep the weights if held-out bags find no epoch better."""
         self.history.append(row)
-        if "held_out_loss" in row and self._epochs_since_best() == 0:
+        if kept_epoch(self.history) == row["epoch"]:
             weights = self.averaged.module.state_dict()
             self.best = {name: value.clone() for name, value in weights.items()}
 
     def classifier(self) -> nn.Module:
-        """The averaged classifier: of the best epoch where bags were held out, else of the last."""
+        """The averaged classifier: of the epoch that held-out bags choose, else of the last."""
         if self.best is not None:
             self.averaged.module.load_state_dict(self.best)
         return self.averaged.module.eval()
@@ -101,6 +111,7 @@ def train(
     fabric: Fabric,
     *,
     held_out: BagDataset | None = None,
+    correction: Correction | None = None,
     monitor: Monitor | None = None,
     checkpoint: Checkpoint | None = None,
     listeners: Iterable[Listener] = (),
@@ -122,7 +133,7 @@ def train(
             started = time.perf_counter()
             row = {"epoch": epoch + 1, **_train_epoch(run, loader, plan)}
             row["seconds"] = time.perf_counter() - started
-            row |= _judge(run.averaged.module, fabric, held_out, monitor)
+            row |= _judge(run, fabric, held_out, correction, monitor)
             run.note(row)
             if checkpoint is not None:
                 checkpoint.save(run.state())
@@ -132,14 +143,17 @@ def train(
 
 
 @torch.no_grad()
-def held_out_loss(classifier: nn.Module, bags: BagDataset, device: torch.device) -> float:
-    """The exact proportion loss of bags that the classifier was not trained on, one bag at a time."""
+def held_out_losses(
+    classifier: nn.Module, bags: BagDataset, device: torch.device, correction: Correction | None = None
+) -> list[float]:
+    """The cross-entropy of each bag that the classifier was not trained on, by what it would predict."""
     classifier.eval()
     losses = []
-    for item in range(len(bags)):
-        instances, bag_index, proportions = (tensor.to(device) for tensor in bags[item])
-        losses.append(proportion_loss(classifier(instances)[0], bag_index, proportions).item())
-    return float(np.mean(losses))
+    for item, bag in enumerate(bags.which):
+        posteriors = classifier(bags[item].instances.to(device))[0].double().softmax(1).cpu().numpy()
+        predicted = posteriors if correction is None else correction(posteriors)
+        losses.append(bag_loss(bags.bags.proportions[bag], predicted.mean(axis=0)))
+    return losses
 
 
 def _train_epoch(run: Run, loader: Any, plan: Plan) -> Row:
@@ -157,9 +171,13 @@ def _train_epoch(run: Run, loader: Any, plan: Plan) -> Row:
     return {name: total.item() / len(loader) for name, total in totals.items()}
 
 
-def _judge(classifier: nn.Module, fabric: Fabric, held_out: BagDataset | None, monitor: Monitor | None) -> Row:
-    classifier.eval()
-    row = {} if held_out is None else {"held_out_loss": held_out_loss(classifier, held_out, fabric.device)}
+def _judge(
+    run: Run, fabric: Fabric, held_out: BagDataset | None, correction: Correction | None, monitor: Monitor | None
+) -> Row:
+    classifier = run.averaged.module.eval()
+    row: Row = {}
+    if held_out is not None:
+        row = run.judged(held_out_losses(classifier, held_out, fabric.device, correction))
     return row if monitor is None else row | dict(monitor(classifier))
 
 

@@ -54,8 +54,8 @@ class DeepClassifier(LLPClassifier):
         weight_decay: of Adam, decoupled from the gradient.
         decay_from: from this part of the epochs on, the learning rate falls linearly to zero; 1 keeps it.
         average: decay of the moving average of weights that predicts; 0 for the weights themselves.
-        validation_fraction: the share of bags that are held out of training. Where there are any, the epoch
-            that meets them best is kept.
+        validation_fraction: the share of bags that are held out of training. Where there are any, the last epoch
+            is kept that meets them as well as the best does, up to one standard error over bags.
         patience: stop after so many epochs without improvement on held-out bags.
         checkpoint: a file for the state after each epoch. A fit that finds it goes on from there, and ends as if
             it had never been interrupted. Needs an integer ``random_state``.
@@ -137,6 +137,7 @@ class DeepClassifier(LLPClassifier):
                 self._plan(bags, seed),
                 fabric,
                 held_out=held_out_bags,
+                correction=self._predicted,
                 monitor=None if monitor is None else partial(self._monitored, monitor),
                 checkpoint=self._checkpoint(bags),
                 listeners=listeners,
@@ -166,10 +167,13 @@ class DeepClassifier(LLPClassifier):
             for start in range(0, len(instances), _PREDICTED_AT_ONCE)
         ]
         self.classifier_.to(home)
-        probabilities = torch.cat(parts).cpu().numpy()
+        return self._predicted(torch.cat(parts).cpu().numpy())
+
+    def _predicted(self, posteriors: Array) -> Array:
+        """What is predicted where the classifier says this: the same, but for the bound's bias."""
         if self._bag_loss() is not proportion_bound:
-            return probabilities
-        return undo_bound(probabilities, self.bag_size_, self.prior_)
+            return posteriors
+        return undo_bound(posteriors, self.bag_size_, self.prior_)
 
     def _classifier(self) -> nn.Module:
         shape, n_classes = self.instance_shape_, len(self.classes_)

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-import numpy as np
 from markupsafe import Markup
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
+from llpgan import epochs
 from llpgan.report.charts.canvas import BLUE, GREEN, ORANGE, SOFT, svg
 from llpgan.report.story import Story
 from llpgan.report.words import shorten
@@ -24,7 +24,7 @@ _TOGETHER = {
     "Classifier against generator": ("real_loss", "fake_loss", "generator_loss"),
     "Uncertainty of single predictions": ("entropy",),
 }
-_NO_CURVES = {"epoch", "seconds"}
+_NO_CURVES = {"epoch", "seconds", "held_out_error"}
 _MOST_ALONE = 6  # curves of a monitor's own figures
 
 
@@ -36,11 +36,8 @@ def learning_curves(story: Story) -> list[Markup]:
 
 
 def kept_epoch(story: Story) -> int | None:
-    """The epoch whose weights were kept: the best on held-out bags; None where the last one counts."""
-    losses = [row.get("held_out_loss") for row in story.history]
-    if not losses or None in losses:
-        return None
-    return int(story.history[int(np.argmin(np.array(losses, dtype=np.float64)))]["epoch"])
+    """The epoch whose weights were kept, by held-out bags; None where the last one counts."""
+    return epochs.kept_epoch(story.history)
 
 
 def _charts(story: Story) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -76,5 +73,5 @@ def _curves(story: Story, chart: str, title: str, names: tuple[str, ...]) -> Mar
 
 def _curve(axes: Axes, story: Story, name: str, colour: str) -> None:
     rows = [row for row in story.history if name in row]
-    epochs, values = [row["epoch"] for row in rows], [row[name] for row in rows]
-    axes.plot(epochs, values, color=colour, label=_NAMES.get(name, name), marker="o" if len(rows) < 3 else None)
+    numbers, values = [row["epoch"] for row in rows], [row[name] for row in rows]
+    axes.plot(numbers, values, color=colour, label=_NAMES.get(name, name), marker="o" if len(rows) < 3 else None)

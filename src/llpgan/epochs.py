@@ -1,0 +1,55 @@
+"""Which epoch held-out bags choose: the last one that they do not find worse than the best."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+_LEAST = np.finfo(np.float64).eps
+
+
+def bag_loss(proportions: Array, predicted: Array) -> float:
+    """−Σ_k p_k log p̄_k of one bag, for its mean prediction p̄: the cross-entropy of ``evaluation.bag_scores``.
+
+    >>> round(bag_loss(np.array([0.5, 0.5]), np.array([0.5, 0.5])), 4)
+    0.6931
+    """
+    return float(-(proportions * np.log(np.maximum(predicted, _LEAST))).sum())
+
+
+def paired_error(losses: Array, others: Array) -> float:
+    """The standard error of the mean difference of losses, bag by bag; 0 where there is but one bag.
+
+    >>> paired_error(np.array([1.0, 3.0]), np.array([0.0, 0.0]))
+    1.0
+    """
+    differences = np.asarray(losses) - np.asarray(others)
+    if len(differences) < 2:
+        return 0.0
+    return float(differences.std(ddof=1) / np.sqrt(len(differences)))
+
+
+def kept_epoch(history: Sequence[Mapping[str, float]]) -> int | None:
+    """The epoch whose weights are kept; None where no bags were held out, and the last one counts.
+
+    It is the last whose ``held_out_loss`` is within ``held_out_error``, one standard error bag by bag, of the best
+    until then. Later weights are averaged over more steps at a smaller rate, so that an earlier epoch is to be
+    preferred only where bags show that it is better, and not by chance.
+
+    >>> kept_epoch([
+    ...     {"epoch": 1, "held_out_loss": 0.5, "held_out_error": 0.0},
+    ...     {"epoch": 2, "held_out_loss": 0.6, "held_out_error": 0.2},
+    ...     {"epoch": 3, "held_out_loss": 0.9, "held_out_error": 0.2},
+    ... ])
+    2
+    """
+    best, kept = np.inf, None
+    for row in history:
+        if "held_out_loss" not in row:
+            return None
+        best = min(best, row["held_out_loss"])
+        if row["held_out_loss"] - best <= row["held_out_error"]:
+            kept = int(row["epoch"])
+    return kept
