@@ -1,4 +1,4 @@
-"""The command line: ``llpgan inspect``, ``fit``, ``predict``, ``evaluate``, ``export``, ``demo``."""
+"""The command line: ``llpgan COMMAND``, of which each is a function in :mod:`llpgan.commands`."""
 
 import re
 import sys
@@ -17,6 +17,7 @@ COMMANDS = {
     "inspect": "what bags can tell, before anything is trained",
     "fit": "learn from a table of rows and the proportions of their bags; saves a model and a report",
     "predict": "the class of each row of a file",
+    "compare": "which method suits: each judged by bags it has not seen; saves the chosen one",
     "evaluate": "how good a model is: by labels where they exist, by bags, or both",
     "export": "a model for other programs (onnx)",
     "demo": "51 election results in, the votes of single people out; on data inside the package",

@@ -1,0 +1,122 @@
+"""``llpgan compare``: methods judged by bags that they have not seen, and the chosen one trained on all."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from llpgan.bags import Bags
+from llpgan.commands.fit import page
+from llpgan.estimators.base import LLPClassifier
+from llpgan.files import refuse_existing, whole_file
+from llpgan.model_files import save
+from llpgan.model_files.manifest import MANIFEST
+from llpgan.selection import QUICK, Comparison, WithinBagKFold
+from llpgan.selection import compare as compared
+from llpgan.selection.candidates import OVERALL
+from llpgan.selection.showing import as_figure, as_markdown, as_table
+from llpgan.selection.trials import Row
+
+
+def compare(
+    data: str,
+    *,
+    methods: list[LLPClassifier] | None = None,
+    folds: int = 5,
+    inside: bool = False,
+    score: str = "cross_entropy",
+    seed: int = 0,
+    jobs: int = 1,
+    time_limit: float | None = None,
+    out: str = "comparison",
+    report: bool = True,
+    overwrite: bool = False,
+    **tables: Any,
+) -> Comparison:
+    """Compare methods on bags that were held out, and save the chosen one, trained on all bags, with a report.
+
+    A comparison that was stopped goes on: the same command in the same folder runs only the folds that it lacks.
+
+    Args:
+        data: a table of rows (.csv, .csv.gz, .parquet), a folder of folders of images (each a bag), or an .npz.
+        methods: names, as '[MeanMap, LLPGAN]'; with settings, as a list of class_path and init_args (YAML). By
+            default the quick ones and DLLP; LLPGAN takes three times as long, AlterSVM and ConvSVM are for few
+            rows.
+        folds: into how many parts the bags are divided; each is held out once.
+        inside: divide the rows of each bag instead, which is right for few large bags.
+        score: cross_entropy, total_variation or hard_total_variation of held-out bags.
+        seed: the same seed gives the same folds, scores and model.
+        jobs: how many processes.
+        time_limit: seconds that one fit may take; a method that takes longer is left out.
+        out: the folder for the rows, the table, the picture and the model.
+        report: whether to write a report on the model.
+        overwrite: replace the model that is there.
+        tables: see Bags.from_tables.
+    """
+    folder = Path(out)
+    refuse_existing(folder / "model", overwrite, mark=MANIFEST)
+    console = Console(stderr=True, highlight=False)
+    bags = Bags.from_tables(data, **tables)
+    n_trials = (len(QUICK if methods is None else methods) + 1) * folds
+    console.print(f"{data}: {len(bags.instances):,} rows in {bags.n_bags:,} bags; {n_trials} trials")
+    found = compared(
+        bags,
+        methods,
+        cv=WithinBagKFold(folds, random_state=seed) if inside else folds,
+        score=score,
+        random_state=seed,
+        n_jobs=jobs,
+        rows=folder / "rows.jsonl",
+        time_limit=time_limit,
+        listener=_progress(console, score, folds),
+    )
+    Console().print(as_table(found))
+    _write(found, folder)
+    _say_doubt(console, found)
+    console.print(f"training {found.chosen} on all bags")
+    model = found.refit(bags)
+    pages = {"report.html": page(model, bags, data, tables.get("label"))} if report else {}
+    save(model, folder / "model", overwrite=overwrite, pages=pages)
+    console.print(f"saved {folder / 'model'}, {folder / 'comparison.md'}, {folder / 'comparison.svg'}")
+    return found
+
+
+def _progress(console: Console, score: str, folds: int) -> Callable[[Row], None]:
+    """A line a trial; once each method has been tried, also how long the rest will take one after the other."""
+    seconds: dict[str, float] = {}
+    started = time.perf_counter()
+
+    def show(row: Row) -> None:
+        name, fold = row["method"], row["fold"] + 1
+        if name == OVERALL:
+            return
+        seconds[name] = row["seconds"]
+        said = row.get("failed") or f"{score.replace('_', ' ')} {sum(row[score]) / len(row[score]):.4f}"
+        left = sum(seconds.values()) * (folds - fold)
+        elapsed = time.perf_counter() - started
+        console.print(
+            f"fold {fold} of {folds}, {name}: {said}; {row['seconds']:.1f} s "
+            f"({elapsed:.0f} s so far, at least {left:.0f} s of work left)",
+            soft_wrap=True,
+        )
+
+    return show
+
+
+def _write(found: Comparison, folder: Path) -> None:
+    with whole_file(folder / "comparison.md") as aside:
+        aside.write_text(as_markdown(found), encoding="utf-8")
+    figure = as_figure(found)
+    for ending in ("svg", "png"):
+        with whole_file(folder / f"comparison.{ending}") as aside:
+            figure.savefig(aside)
+
+
+def _say_doubt(console: Console, found: Comparison) -> None:
+    if not found.beats_overall_shares:
+        console.print(
+            f"{found.chosen} does not meet new bags better than the overall shares do, beyond chance: "
+            f"these bags may tell nothing of single rows"
+        )

@@ -1,0 +1,94 @@
+"""What is compared: methods with their settings, by name, the simplest first."""
+
+import re
+from collections.abc import Iterable
+from inspect import signature
+from typing import Self
+
+import numpy as np
+from sklearn.base import clone
+
+import llpgan
+from llpgan.bags import Bags
+from llpgan.estimators import METHODS
+from llpgan.estimators.base import Array, LLPClassifier
+
+# One convex problem before several, all of them before a network, and one network before two that play.
+SIMPLEST_FIRST = (
+    "MeanMap",
+    "LaplacianMeanMap",
+    "InvCal",
+    "AlternatingMeanMap",
+    "ConvSVM",
+    "AlterSVM",
+    "DLLP",
+    "LLPGAN",
+)
+QUICK = ("MeanMap", "LaplacianMeanMap", "InvCal", "AlternatingMeanMap", "DLLP")
+OVERALL = "overall shares"
+_ADDRESS = re.compile(r" at 0x[0-9a-f]+")
+
+
+class OverallShares(LLPClassifier):
+    """Gives every instance the overall share of each class: what a method must beat to have learned anything."""
+
+    def fit_bags(self, bags: Bags) -> Self:
+        """Note the shares."""
+        self._start(bags)
+        self.shares_ = bags.prior
+        return self
+
+    def _probabilities(self, instances: Array) -> Array:
+        return np.tile(self.shares_, (len(instances), 1))
+
+
+def candidates(methods: Iterable[str | LLPClassifier] | None, random_state: int) -> dict[str, LLPClassifier]:
+    """Untrained methods by name, with the seed where they take one; those of :data:`QUICK` if none are given.
+
+    A name tells the settings that differ from the usual ones.
+
+    >>> list(candidates(["MeanMap", llpgan.InvCal(kernel="rbf")], random_state=0))
+    ['MeanMap', "InvCal(kernel='rbf')"]
+    """
+    given = [_made(method) for method in (QUICK if methods is None else methods)]
+    named = {name_of(method): _seeded(method, random_state) for method in given}
+    if not named:
+        raise ValueError(f"no method to compare: name some of {', '.join(METHODS)}")
+    if len(named) < len(given):
+        raise ValueError(f"the same method is given twice, among {', '.join(name_of(method) for method in given)}")
+    return named
+
+
+def name_of(method: LLPClassifier) -> str:
+    """The method, and the settings that differ from the usual ones; 3.0 does not differ from 3.
+
+    >>> name_of(llpgan.InvCal(kernel="rbf", degree=3.0))
+    "InvCal(kernel='rbf')"
+    """
+    usual = {name: parameter.default for name, parameter in signature(type(method)).parameters.items()}
+    settings = {name: value for name, value in method.get_params(deep=False).items() if value != usual.get(name)}
+    told = ", ".join(f"{name}={value!r}" for name, value in settings.items())
+    return type(method).__name__ + (f"({_ADDRESS.sub('', ' '.join(told.split()))})" if told else "")
+
+
+def simplicity(method: LLPClassifier) -> int:
+    """Its place in :data:`SIMPLEST_FIRST`; methods of a user's own come last."""
+    name = type(method).__name__
+    return SIMPLEST_FIRST.index(name) if name in SIMPLEST_FIRST else len(SIMPLEST_FIRST)
+
+
+def _made(method: str | LLPClassifier) -> LLPClassifier:
+    if isinstance(method, LLPClassifier):
+        return method
+    if method not in METHODS:
+        raise ValueError(f"there is no method {method!r}: name some of {', '.join(METHODS)}")
+    made: LLPClassifier = getattr(llpgan, method)()
+    return made
+
+
+def _seeded(method: LLPClassifier, random_state: int) -> LLPClassifier:
+    copied: LLPClassifier = clone(method)
+    settings = copied.get_params(deep=False)
+    if "random_state" in settings and settings["random_state"] is None:
+        copied.set_params(random_state=random_state)
+    return copied
