@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
@@ -12,6 +12,7 @@ from llpgan.selection import BagKFold, BagShuffleSplit, WithinBagKFold, bag_fold
 SPLITTERS = [BagKFold(4), BagShuffleSplit(4), WithinBagKFold(4)]
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(1, 40), min_size=5, max_size=60), st.integers(2, 5), st.integers(0, 9))
 def test_folds_hold_whole_bags_and_every_row_once(sizes, n_folds, seed):
     bag_of_row = np.repeat(np.arange(len(sizes)), sizes)

@@ -1,5 +1,6 @@
 """Alternating mean map: labels that agree with the bags, and the logistic regression of those labels."""
 
+import warnings
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import ClassVar, Self
@@ -16,6 +17,7 @@ from llpgan.estimators.classical import ClassicalClassifier
 from llpgan.estimators.linear import Features, Linear, one_blas_thread
 from llpgan.estimators.mean_map import MeanMap
 from llpgan.estimators.mean_operator import class_probabilities, class_scores, fit_log_partition
+from llpgan.watching import TrainingWarning
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -67,11 +69,13 @@ class AlternatingMeanMap(ClassicalClassifier):
     def fit_bags(self, bags: Bags) -> Self:
         """Learn from bags."""
         self._start(bags)
-        self.start_ = clone(self.start or MeanMap()).fit_bags(bags)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", TrainingWarning)  # only the end counts
+            self.start_ = clone(self.start or MeanMap()).fit_bags(bags)
         features = self._learn_features(bags)
         with one_blas_thread():
             self.model_, self.n_turns_ = self._take_turns(features, bags)
-        return self
+        return self._finish(bags)
 
     def _take_turns(self, features: Features, bags: Bags) -> tuple[Linear, int]:
         labels = best_labels(bags, _logarithms(self.start_.predict_proba(bags.instances)))

@@ -1,5 +1,6 @@
 """The one base class: scikit-learn's contract on one side, bags on the other."""
 
+import warnings
 from abc import abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -11,7 +12,7 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from llpgan import _checks
+from llpgan import _checks, watching
 from llpgan.bags import Bags
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     @abstractmethod
     def fit_bags(self, bags: Bags) -> Self:
-        """Learn from bags. A method begins with ``self._start(bags)``."""
+        """Learn from bags. A method begins with ``self._start(bags)``, and returns ``self._finish(bags)``."""
 
     def predict(self, X: Any) -> Array:
         """The most probable class of each instance."""
@@ -99,6 +100,14 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.instance_type_ = bags.instances.dtype.str
         self.encoder_ = bags.encoder
         self._note_features(None if bags.encoder else bags.features)
+
+    def _finish(self, bags: Bags) -> Self:
+        """Warn where what was learned says the same of all instances, or knows nothing of a class."""
+        shown = watching.some_rows(bags.instances)
+        said = watching.collapse(type(self).__name__, self._probabilities(shown), bags.prior, bags.classes)
+        if said is not None:
+            warnings.warn(said, watching.TrainingWarning, stacklevel=3)
+        return self
 
     def _note_features(self, names: Sequence[str] | None) -> None:
         """Under the attribute that scikit-learn reads, which is there only if the user's columns have names."""

@@ -31,6 +31,7 @@ from llpgan.networks import ACTIVATIONS, MakeClassifier, check_classifier, defau
 from llpgan.objectives import Objective, Player
 from llpgan.scaling import Scaling
 from llpgan.training import Listener, Plan, train
+from llpgan.watching import Watcher
 
 _PREDICTED_AT_ONCE = 1024
 _ONLY_WATCHING = {"verbose", "checkpoint", "tensorboard"}  # settings that do not change what is learned
@@ -143,7 +144,7 @@ class DeepClassifier(LLPClassifier):
                 listeners=listeners,
             )
         self._keep(classifier, objective)
-        return self
+        return self._finish(bags)
 
     @abstractmethod
     def _objective(self, bags: Bags, fabric: Fabric) -> Objective:
@@ -245,7 +246,7 @@ class DeepClassifier(LLPClassifier):
     @contextmanager
     def _listeners(self) -> Iterator[list[Listener]]:
         with ExitStack() as stack:
-            listeners = []
+            listeners: list[Listener] = [Watcher()]
             if self.verbose:
                 listeners.append(stack.enter_context(progress_bar(type(self).__name__, self.epochs)))
             if self.tensorboard is not None:

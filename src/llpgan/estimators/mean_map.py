@@ -63,7 +63,7 @@ class MeanMap(ClassicalClassifier):
         with one_blas_thread():
             C = self.C or self.condition_**-2
             self.model_ = fit_log_partition(features, operator, bags.prior, C, self.tol)
-        return self
+        return self._finish(bags)
 
     def _operator(self, bags: Bags, bag_means: Array) -> Array:
         """μ, a row a class."""

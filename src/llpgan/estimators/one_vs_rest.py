@@ -59,7 +59,7 @@ class BinaryClassifier(ClassicalClassifier):
         positives = [1] if bags.n_classes == 2 else range(bags.n_classes)
         with one_blas_thread():
             self.binary_ = [self._fit_binary(features, bags, bags.proportions[:, k]) for k in positives]
-        return self
+        return self._finish(bags)
 
     @abstractmethod
     def _fit_binary(self, features: Features, bags: Bags, shares: Array) -> ProbabilityOf:

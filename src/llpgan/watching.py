@@ -1,0 +1,147 @@
+"""What goes wrong while a method learns, said in words and with what to try; each thing once."""
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+History = Sequence[Mapping[str, float]]
+
+_MANY = 20  # epochs that a state must last: a slow start takes a dozen
+_SINCE = 10  # epochs since the best on held-out bags
+_FEW = 5  # epochs that are taken together, against chance
+_RISE = 0.01  # of the held-out loss, below which none would be missed
+_SURE = 0.02  # a loss below it: right on all but 2 in 100
+_FOOLED = 2.0  # a loss above it: wrong on more than 86 in 100
+_CONSTANT = 1e-3
+_SHOWN = 2000
+
+
+class TrainingWarning(UserWarning):
+    """Something went wrong while a method learned; what it has learned may be of no use."""
+
+
+class Watcher:
+    """Listens to a training, and warns once of each thing that goes wrong."""
+
+    def __init__(self) -> None:
+        self.history: list[Mapping[str, float]] = []
+        self.left = list(CHECKS)
+
+    def __call__(self, row: Mapping[str, float]) -> None:
+        """Take in an epoch's row."""
+        self.history.append(row)
+        for check in list(self.left):
+            if (said := check(self.history)) is not None:
+                self.left.remove(check)
+                warnings.warn(said, TrainingWarning, stacklevel=2)
+
+
+def lost_numbers(history: History) -> str | None:
+    """A loss that is no number any more.
+
+    >>> lost_numbers([{"epoch": 3, "proportion_loss": float("nan")}])
+    'epoch 3: the proportion loss is nan, the training is lost; try a smaller learning_rate'
+    """
+    row = history[-1]
+    for name in row:
+        if name.endswith("_loss") and not np.isfinite(row[name]):
+            what = f"epoch {row['epoch']:.0f}: the {name.replace('_', ' ')} is {row[name]}"
+            return f"{what}, the training is lost; try a smaller learning_rate"
+    return None
+
+
+def dead_generator(history: History) -> str | None:
+    """The classifier tells every generated instance from a real one, epoch after epoch."""
+    if not _for_long(history, "real_loss", lambda loss: loss < _SURE):
+        return None
+    if not _for_long(history, "fake_loss", lambda loss: loss < _SURE):
+        return None
+    return (
+        f"for {_MANY} epochs the classifier has told all generated instances from real ones: the generator has "
+        f"stopped learning, and LLPGAN is little more than DLLP; try generator_loss='nonsaturating', a larger "
+        f"generator, or a smaller learning_rate"
+    )
+
+
+def winning_generator(history: History) -> str | None:
+    """The classifier takes what is generated for real, epoch after epoch."""
+    if not _for_long(history, "fake_loss", lambda loss: loss > _FOOLED):
+        return None
+    return (
+        f"for {_MANY} epochs the classifier has taken generated instances for real ones: the generator has won, "
+        f"and teaches it nothing; try generator_loss='feature_matching', or a smaller "
+        f"generator"
+    )
+
+
+def overfitting(history: History) -> str | None:
+    """Held-out bags get worse, by two standard errors, while those in training get better."""
+    if any("held_out_loss" not in row for row in history):
+        return None
+    best = int(np.argmin([row["held_out_loss"] for row in history]))
+    if len(history) - best <= _SINCE or not _rose(history, best):
+        return None
+    rise = _mean(history[-_FEW:], "held_out_loss") - history[best]["held_out_loss"]
+    return (
+        f"since epoch {best + 1} the loss of held-out bags has risen by {rise:.3g} while that of the others fell: "
+        f"the network learns them by heart; fewer epochs (or patience) will do as well, and more weight_decay, a "
+        f"smaller classifier or more bags may do better"
+    )
+
+
+CHECKS: tuple[Callable[[History], str | None], ...] = (
+    lost_numbers,
+    dead_generator,
+    winning_generator,
+    overfitting,
+)
+
+
+def collapse(method: str, probabilities: Array, prior: Array, classes: Array) -> str | None:
+    """Predictions that are all the same, or that leave a class out that many instances have.
+
+    A class is missed where its share is at least half of an equal one; a rarer one may rightly never be the most
+    probable.
+
+    >>> collapse("DLLP", np.array([[0.9, 0.1], [0.6, 0.4]]), np.array([0.5, 0.5]), np.array(["no", "yes"]))[:59]
+    "DLLP never predicts 'yes', a class of 50 % of the instances"
+    """
+    told = (
+        "; the bags may differ too little in their proportions, or there are too few; try another method "
+        "(llpgan compare) or another seed"
+    )
+    if np.ptp(probabilities, axis=0).max() < _CONSTANT:
+        return f"{method} predicts the same for every instance{told}"
+    predicted = np.bincount(probabilities.argmax(axis=1), minlength=len(prior))
+    missed = np.flatnonzero((predicted == 0) & (prior >= 0.5 / len(prior)))
+    if len(missed) == 0:
+        return None
+    name, percent = classes.tolist()[missed[0]], 100 * prior[missed[0]]
+    return f"{method} never predicts {name!r}, a class of {percent:.0f} % of the instances{told}"
+
+
+def some_rows(instances: Array) -> Array:
+    """A few thousand instances, spread evenly: enough to see a collapse by."""
+    return np.asarray(instances[:: max(1, len(instances) // _SHOWN)])
+
+
+def _for_long(history: History, name: str, holds: Callable[[float], bool]) -> bool:
+    losses = [row[name] for row in history[-_MANY:] if name in row]
+    return len(losses) == _MANY and all(holds(loss) for loss in losses)
+
+
+def _rose(history: History, best: int) -> bool:
+    last = history[-_FEW:]
+    rise = _mean(last, "held_out_loss") - history[best]["held_out_loss"]
+    error = _mean(last, "held_out_error")
+    near_best = history[max(0, best - _FEW // 2) : best + _FEW // 2 + 1]
+    fell = _mean(last, "proportion_loss") < _mean(near_best, "proportion_loss")
+    return fell and error > 0 and rise > max(2 * error, _RISE)
+
+
+def _mean(rows: History, name: str) -> float:
+    return float(np.mean([row[name] for row in rows]))
