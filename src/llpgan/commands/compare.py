@@ -27,6 +27,7 @@ def compare(
     folds: int = 5,
     inside: bool = False,
     score: str = "cross_entropy",
+    prefer_simple: bool = False,
     seed: int = 0,
     jobs: int = 1,
     time_limit: float | None = None,
@@ -47,6 +48,7 @@ def compare(
         folds: into how many parts the bags are divided; each is held out once.
         inside: divide the rows of each bag instead, which is right for few large bags.
         score: cross_entropy, total_variation or hard_total_variation of held-out bags.
+        prefer_simple: choose the simplest method within one standard error of the best, instead of the best.
         seed: the same seed gives the same folds, scores and model.
         jobs: how many processes.
         time_limit: seconds that one fit may take; a method that takes longer is left out.
@@ -66,6 +68,7 @@ def compare(
         methods,
         cv=WithinBagKFold(folds, random_state=seed) if inside else folds,
         score=score,
+        prefer_simple=prefer_simple,
         random_state=seed,
         n_jobs=jobs,
         rows=folder / "rows.jsonl",

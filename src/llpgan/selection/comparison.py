@@ -46,11 +46,13 @@ class Comparison:
         methods: untrained, by name.
         rows: one for each method and fold, in the order of folds and methods.
         score: which score counts, see :class:`~llpgan.evaluation.BagScores`; the lower, the better.
+        prefer_simple: whether the simplest of the methods near the best is chosen, instead of the best.
     """
 
     methods: dict[str, LLPClassifier]
     rows: Sequence[Row]
     score: str
+    prefer_simple: bool = False
 
     @cached_property
     def results(self) -> tuple[Result, ...]:
@@ -69,12 +71,17 @@ class Comparison:
 
     @property
     def chosen(self) -> str:
+        """The best; or the simplest of those near it, where that is preferred."""
+        return self.simplest if self.prefer_simple else self.best
+
+    @property
+    def simplest(self) -> str:
         """The simplest method within one standard error of the best, bag by bag.
 
         What is simpler is said by :data:`~llpgan.selection.candidates.SIMPLEST_FIRST`, and not by seconds, so that
         the same data gives the same choice; of two settings of one method, the one named first.
         """
-        near = [name for name in self.methods if self._is_near(name)]
+        near = [name for name in self.methods if self.is_near(name)]
         return min(near, key=lambda name: simplicity(self.methods[name]))  # the first of equals
 
     @property
@@ -87,6 +94,14 @@ class Comparison:
         """The chosen method, trained on all bags."""
         model: LLPClassifier = clone(self.methods[self.chosen])
         return model.fit_bags(bags)
+
+    def is_near(self, name: str) -> bool:
+        """Whether a method is within one standard error of the best."""
+        best = self.best
+        if name not in self._by_bag:
+            return False
+        rise, error = self._paired(name, best)
+        return rise <= error
 
     @cached_property
     def _by_bag(self) -> dict[str, NDArray[np.float64]]:
@@ -104,13 +119,6 @@ class Comparison:
         rises = self._by_bag[name] - self._by_bag[other]
         error = rises.std(ddof=1) / np.sqrt(len(rises)) if len(rises) > 1 else 0.0
         return float(rises.mean()), float(error)
-
-    def _is_near(self, name: str) -> bool:
-        best = self.best
-        if name not in self._by_bag:
-            return False
-        rise, error = self._paired(name, best)
-        return rise <= error
 
     def _result(self, name: str) -> Result:
         rows = [row for row in self.rows if row["method"] == name]

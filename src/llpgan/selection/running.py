@@ -26,6 +26,7 @@ def compare(
     *,
     cv: int | Splitter = 5,
     score: str = "cross_entropy",
+    prefer_simple: bool = False,
     random_state: int = 0,
     n_jobs: int = 1,
     rows: str | Path | None = None,
@@ -41,6 +42,8 @@ def compare(
         cv: so many folds of whole bags; or a splitter, such as ``WithinBagKFold(5)`` for few large bags.
         score: "cross_entropy", "total_variation" or "hard_total_variation" of bags, see
             :class:`~llpgan.evaluation.BagScores`.
+        prefer_simple: choose the simplest method within one standard error of the best, instead of the best; it is
+            quicker and easier to explain, but with few bags, where the error is large, often less accurate.
         random_state: of the folds, and of methods that have none of their own.
         n_jobs: how many processes.
         rows: a file (.jsonl) that rows are appended to as folds finish. What it has is not run again, so that a
@@ -52,7 +55,7 @@ def compare(
     >>> import numpy as np
     >>> X, bag = np.arange(80.0)[:, None] % 40, np.arange(80) // 8
     >>> bags = Bags.from_labels(X, X[:, 0] >= 20, groups=bag)
-    >>> compare(bags, ["MeanMap", "AlterSVM"], cv=2).chosen
+    >>> compare(bags, ["MeanMap", "InvCal"], cv=2).chosen
     'MeanMap'
     """
     if score not in SCORES:
@@ -73,7 +76,7 @@ def compare(
             append_row(Path(rows), whole)
         if listener is not None:
             listener(whole)
-    return Comparison(named, [known[cell] for cell in cells if cell in known], score)
+    return Comparison(named, [known[cell] for cell in cells if cell in known], score, prefer_simple)
 
 
 def _tried(

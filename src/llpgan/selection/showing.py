@@ -33,7 +33,7 @@ def as_markdown(comparison: Comparison) -> str:
     lines = ["| " + " | ".join(_HEAD) + " |", "|---" * len(_HEAD) + "|"]
     lines += ["| " + " | ".join(cells) + " |" for cells in as_cells(comparison)]
     notes = [f"- {result.name}: {note}" for result in comparison.results for note in result.notes]
-    about = f"Score: {_WORDS[comparison.score]}; ± one standard error, bag by bag."
+    about = f"Score: {_WORDS[comparison.score]}; ± one standard error, bag by bag; near the best: within it."
     return "\n".join(["# Comparison", "", about, "", *lines, *([""] if notes else []), *notes]) + "\n"
 
 
@@ -65,7 +65,9 @@ def _remark(comparison: Comparison, result: Result) -> str:
         return result.failed
     if result.name == comparison.chosen:
         return "chosen"
-    return "knows no instance" if result.name == OVERALL else ""
+    if result.name == OVERALL:
+        return "knows no instance"
+    return "near the best" if comparison.is_near(result.name) else ""
 
 
 def _colour(comparison: Comparison, result: Result) -> str:
