@@ -114,9 +114,9 @@ def collapse(method: str, probabilities: Array, prior: Array, classes: Array) ->
         "; the bags may differ too little in their proportions, or there are too few; try another method "
         "(llpgan compare) or another seed"
     )
-    if np.ptp(probabilities, axis=0).max() < _CONSTANT:
-        return f"{method} predicts the same for every instance{told}"
     predicted = np.bincount(probabilities.argmax(axis=1), minlength=len(prior))
+    if (predicted > 0).sum() == 1 and np.ptp(probabilities, axis=0).max() < _CONSTANT:
+        return f"{method} predicts the same for every instance{told}"
     missed = np.flatnonzero((predicted == 0) & (prior >= 0.5 / len(prior)))
     if len(missed) == 0:
         return None

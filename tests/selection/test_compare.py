@@ -1,6 +1,9 @@
 """A comparison: paired by bags, whole after a kill, the same in any number of processes."""
 
 import json
+import signal
+import subprocess
+import sys
 import time
 from dataclasses import replace
 from typing import ClassVar
@@ -65,6 +68,36 @@ def test_what_a_kill_leaves_is_gone_on_with(bags, tmp_path):
     assert without_seconds(again.rows) == without_seconds(whole.rows)
     assert without_seconds(read_rows(path)) == without_seconds(map(json.loads, lines))
     compare(bags, TWO, cv=3, rows=path, listener=lambda row: pytest.fail("nothing was left to do"))
+
+
+KILLED = """
+import os, signal, sys
+import numpy as np
+from llpgan import Bags
+from llpgan.selection import compare
+
+rows = []
+def kill(row):
+    rows.append(row)
+    if len(rows) == 3:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+X = np.random.default_rng(0).normal(size=(40, 2))
+bags = Bags.from_labels(X, X[:, 0] > 0, groups=np.arange(40) // 5)
+compare(bags, ["MeanMap"], cv=3, rows=sys.argv[1], listener=kill if sys.argv[2] == "kill" else None)
+"""
+
+
+def test_a_process_that_is_killed_has_its_rows_on_disk(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    command = [sys.executable, "-c", KILLED, str(path)]
+    assert subprocess.run([*command, "kill"], check=False).returncode == -signal.SIGKILL
+    before = read_rows(path)
+    assert len(before) == 3
+    subprocess.run([*command, "live"], check=True)
+    after = read_rows(path)
+    assert after[:3] == before
+    assert len(after) == 6
 
 
 def test_rows_of_other_data_and_other_folds_are_left_alone(bags, tmp_path):

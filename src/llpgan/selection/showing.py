@@ -46,6 +46,7 @@ def as_figure(comparison: Comparison) -> Figure:
         colour = _colour(comparison, result)
         axes.errorbar([result.score or 0.0], [place], xerr=[result.error or 0.0], fmt="o", color=colour, capsize=3)
     axes.set_yticks(np.arange(len(shown)), [result.name for result in shown])
+    axes.margins(y=0.5 / len(shown))
     axes.set_xlabel(_WORDS[comparison.score] + " (lower is better)")
     axes.set_title("± one standard error of the difference from the best; chosen: orange", fontsize="medium")
     axes.grid(axis="x", alpha=0.3)
