@@ -70,7 +70,7 @@ class BagLogistic(ClassicalClassifier):
         features = self._learn_features(bags)
         with one_blas_thread():
             self.models_ = [self._solved(features, bags, times) for times in self._draws(bags.n_bags)]
-        return self
+        return self._finish(bags)
 
     def _draws(self, n_bags: int) -> Array:
         """(resamples, bags): how often each bag is drawn; without resamples, each once."""

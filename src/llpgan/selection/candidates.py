@@ -19,12 +19,13 @@ SIMPLEST_FIRST = (
     "LaplacianMeanMap",
     "InvCal",
     "AlternatingMeanMap",
+    "BagLogistic",
     "ConvSVM",
     "AlterSVM",
     "DLLP",
     "LLPGAN",
 )
-QUICK = ("MeanMap", "LaplacianMeanMap", "InvCal", "AlternatingMeanMap", "DLLP")
+QUICK = ("MeanMap", "LaplacianMeanMap", "InvCal", "AlternatingMeanMap", "BagLogistic", "DLLP")
 OVERALL = "overall shares"
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
