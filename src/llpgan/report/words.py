@@ -60,10 +60,9 @@ def shown_classes(story: Story) -> list[int]:
 
 
 def epochs(story: Story) -> str:
-    """How many rounds over all bags there were, and how long they took."""
-    n, seconds = len(story.history), sum(row.get("seconds", 0) for row in story.history)
-    rounds = "One epoch (round over all bags)" if n == 1 else f"{count(n)} epochs (rounds over all bags)"
-    return f"{rounds} in {seconds:,.1f} seconds" if seconds else rounds
+    """How many rounds over all bags there were; not how long they took, so that a page can be made again."""
+    n = len(story.history)
+    return "One epoch (round over all bags)" if n == 1 else f"{count(n)} epochs (rounds over all bags)"
 
 
 def worst_bags(story: Story, most: int = 10) -> list[int]:
