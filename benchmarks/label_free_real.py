@@ -1,20 +1,21 @@
 """Accuracy without labels against the truth on real data, and how well bags that are not random are recognised.
 
-Digits and Adult: a quick classifier learns from random bags; from other random bags, without their labels, its
-accuracy is estimated; their labels then tell the truth. Rows go to ``results/label_free_real.jsonl``, a table to
+Digits, MNIST and Adult: a quick classifier learns from random bags; from other random bags, without their labels,
+its accuracy is estimated; their labels then tell the truth. Rows go to ``results/label_free_real.jsonl``, a table to
 ``results/label_free_real.md`` and a plot to ``results/label_free_real.svg``.
 
 The test of randomness, at 50 bags of 100: Adult with bags of one occupation each (a common occupation has several
 bags; the column itself is left out, which makes it harder) and 50 states of the election (a state with fewer than
 100 people gives all of them) for its power; the same rows dealt at random for its false alarms. Rows go to
-``results/randomness_test.jsonl``. Adult lies in the folder of ``LLPGAN_DATA``. Rows that are there already are not
-run again.
+``results/randomness_test.jsonl``. Adult lies in the first folder of ``LLPGAN_DATA``, MNIST in any of them. Rows that
+are there already are not run again.
 """
 
 import os
 from collections.abc import Callable
 from functools import cache
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -26,7 +27,7 @@ from sklearn.datasets import load_digits
 from benchmarks.rows import RESULTS, Row, as_markdown, measured_rows, write_aside
 from llpgan import MeanMap
 from llpgan.bags import Bags
-from llpgan.datasets import load_adult, load_election
+from llpgan.datasets import load_adult, load_election, load_mnist
 from llpgan.evaluation import estimate_accuracy, randomness_test
 
 Array = NDArray[Any]
@@ -36,6 +37,8 @@ N_BAGS, BAG_SIZE = 50, 100
 SETTINGS = {
     "digits, MeanMap, bags of 8": ("digits", MeanMap(), 8, 110, 110),
     "digits, MeanMap, bags of 16": ("digits", MeanMap(), 16, 56, 56),
+    "MNIST, MeanMap, bags of 16": ("mnist", MeanMap(), 16, 200, 100),
+    "MNIST, MeanMap, bags of 64": ("mnist", MeanMap(), 64, 100, 100),
     "Adult, MeanMap(C=1), bags of 16": ("adult", MeanMap(C=1.0), 16, 200, 100),
     "Adult, MeanMap(C=1), bags of 64": ("adult", MeanMap(C=1.0), 64, 100, 100),
 }
@@ -99,7 +102,21 @@ def adult() -> tuple[Array, Array]:
     return bags.instances, labels
 
 
-TABLES: dict[str, Callable[[], tuple[Array, Array]]] = {"digits": digits, "adult": adult}
+@cache
+def mnist() -> tuple[Array, Array]:
+    """Every second pixel of each row and column, which a quick classifier can do with."""
+    found = load_mnist(folder_of("mnist"))
+    images = np.concatenate([found.instances, found.test_instances])[:, 0, ::2, ::2]
+    return images.reshape(len(images), -1).astype(np.float32), np.concatenate([found.labels, found.test_labels])
+
+
+def folder_of(name: str) -> Path:
+    """The first folder of ``LLPGAN_DATA`` that holds a data set."""
+    folders = [Path(folder) for folder in os.environ.get("LLPGAN_DATA", "../shared/data").split(os.pathsep)]
+    return next((folder for folder in folders if (folder / name).exists()), folders[0])
+
+
+TABLES: dict[str, Callable[[], tuple[Array, Array]]] = {"digits": digits, "adult": adult, "mnist": mnist}
 
 
 def tested(bags: str, draw: int) -> Row:
