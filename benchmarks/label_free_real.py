@@ -1,14 +1,14 @@
 """Accuracy without labels against the truth on real data, and how well bags that are not random are recognised.
 
 Digits, MNIST and Adult: a quick classifier learns from random bags; from other random bags, without their labels,
-its accuracy is estimated; their labels then tell the truth. Rows go to ``results/label_free_real.jsonl``, a table to
-``results/label_free_real.md`` and a plot to ``results/label_free_real.svg``.
+its accuracy is estimated; their labels then tell the truth. Rows go to ``results/label_free_real.jsonl``, a table
+to ``results/label_free_real.md`` and a plot to ``results/label_free_real.svg``.
 
 The test of randomness, at 50 bags of 100: Adult with bags of one occupation each (a common occupation has several
 bags; the column itself is left out, which makes it harder) and 50 states of the election (a state with fewer than
 100 people gives all of them) for its power; the same rows dealt at random for its false alarms. Rows go to
-``results/randomness_test.jsonl``. Adult lies in the first folder of ``LLPGAN_DATA``, MNIST in any of them. Rows that
-are there already are not run again.
+``results/randomness_test.jsonl``. Adult lies in the first folder of ``LLPGAN_DATA``, MNIST in any of them. Rows
+that are there already are not run again.
 """
 
 import os
