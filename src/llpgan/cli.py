@@ -21,6 +21,8 @@ COMMANDS = {
     "evaluate": "how good a model is: by labels where they exist, by bags, or both",
     "export": "a model for other programs (onnx)",
     "demo": "51 election results in, the votes of single people out; on data inside the package",
+    "data": "official files of data sets (get)",
+    "reproduce": "the paper's tables and figures; may be killed and started again",
 }
 _BAD_INPUT, _BAD_USAGE, _INTERRUPTED = 1, 2, 130
 

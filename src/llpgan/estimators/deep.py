@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
+from inspect import isfunction
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -234,7 +235,7 @@ class DeepClassifier(LLPClassifier):
     def _checkpoint(self, bags: Bags) -> Checkpoint | None:
         if self.checkpoint is None:
             return None
-        settings = {k: repr(v) for k, v in self.get_params(deep=False).items() if k not in _ONLY_WATCHING}
+        settings = {k: _said(v) for k, v in self.get_params(deep=False).items() if k not in _ONLY_WATCHING}
         return Checkpoint(self.checkpoint, {**settings, "bags": _digest(bags)})
 
     def _monitored(
@@ -264,6 +265,11 @@ def fabric_for(device: str, precision: Any) -> Fabric:
         return Fabric(accelerator=named.type, devices=which, precision=precision)
     except (RuntimeError, MisconfigurationException) as error:
         raise ValueError(f"device {device!r} is not to be had here: {error}") from error
+
+
+def _said(value: Any) -> str:
+    """A setting in words that another process says too: a function's by its name, not by its address."""
+    return f"{value.__module__}.{value.__qualname__}" if isfunction(value) else repr(value)
 
 
 def _digest(bags: Bags) -> str:

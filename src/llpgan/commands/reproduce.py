@@ -1,0 +1,117 @@
+"""``llpgan reproduce``: the paper's tables and figures."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from llpgan.experiments import costs
+from llpgan.experiments.cells import Cell
+from llpgan.experiments.grids import read_grid
+from llpgan.experiments.outputs import write_outputs
+from llpgan.experiments.progress import watching
+from llpgan.experiments.registry import EXPERIMENTS
+from llpgan.experiments.running import run
+from llpgan.experiments.store import Store
+
+
+def reproduce(
+    name: str,
+    *,
+    preset: str = "cpu",
+    data: str = "data",
+    out: str = "results/reproduction",
+    datasets: list[str] | str | None = None,
+    methods: list[str] | str | None = None,
+    bag_sizes: list[int] | int | None = None,
+    dry_run: bool = False,
+    train: bool = True,
+    threads: int = 1,
+) -> None:
+    """Run an experiment's cells that have no row yet, and make its table and figure from all rows.
+
+    It may be killed at any moment and started again, and several may run side by side on the same output folder:
+    no cell is run twice.
+
+    Args:
+        name: the experiment: table1, convergence, and so on; "list" tells them all.
+        preset: paper (as published), cpu (an hour or two on two cores) or smoke (a minute).
+        data: the folder of the data sets; see ``llpgan data get``.
+        out: rows go to OUT/PRESET/rows.jsonl, tables and figures beside it.
+        datasets: only these, as mnist,svhn.
+        methods: only these, as DLLP,LLPGAN.
+        bag_sizes: only these, as [16,32].
+        dry_run: list the cells and about how long each will take, and do nothing.
+        train: whether to run cells; if not, the table is made from the rows there are.
+        threads: of each training. Two runs side by side are better than two threads, where networks are small.
+    """
+    console = Console(highlight=False)
+    if name == "list":
+        console.print(_list())
+        return
+    if name not in EXPERIMENTS:
+        raise ValueError(f"no experiment {name!r}; there are {', '.join(EXPERIMENTS)}")
+    cells = read_grid(EXPERIMENTS[name].grid, preset)
+    folder = Path(out, preset)
+    chosen = _chosen(cells, _names(datasets), _names(methods), _sizes(bag_sizes))
+    store = Store(folder)
+    if dry_run:
+        console.print(_plan(chosen, store))
+        return
+    if train:
+        _train(chosen, store, data, threads)
+    store.merge()
+    table = write_outputs(name, EXPERIMENTS[name], store.rows(cells), folder)
+    console.print(table.for_terminal())
+    console.print(f"{table.about}\n{folder / name}.md, .csv, .svg, .png", markup=False)
+
+
+def _train(cells: Sequence[Cell], store: Store, data: str, threads: int) -> None:
+    import torch
+
+    torch.set_num_threads(threads)
+    with watching(cells, Console(stderr=True)) as watcher:
+        run(cells, store, data, watcher)
+
+
+def _chosen(
+    cells: Sequence[Cell], datasets: list[str] | None, methods: list[str] | None, sizes: list[int] | None
+) -> list[Cell]:
+    """The cells that all filters let pass; a filter that lets none pass is a mistake."""
+    found = list(cells)
+    filters: dict[str, Sequence[object] | None] = {"dataset": datasets, "method": methods, "bag_size": sizes}
+    for field, wanted in filters.items():
+        there = list(dict.fromkeys(getattr(cell, field) for cell in cells))
+        for value in wanted or ():
+            if value not in there:
+                raise ValueError(f"no cell with {field} {value}; there are {', '.join(map(str, there))}")
+        found = [cell for cell in found if wanted is None or getattr(cell, field) in wanted]
+    return found
+
+
+def _plan(cells: Sequence[Cell], store: Store) -> Table:
+    there = store.all_rows()
+    left = [cell for cell in cells if cell.id not in there]
+    total = costs.in_words(sum(map(costs.seconds, left)))
+    title = f"{len(left)} of {len(cells)} cells are left: about {total} on one core"
+    table = Table("id", "cell", "rows", "epochs", "about", title=title, title_justify="left")
+    for cell in cells:
+        about = "done" if cell.id in there else costs.in_words(costs.seconds(cell))
+        table.add_row(cell.id, cell.title, f"{costs.rows_of(cell):,}", str(cell.epochs or ""), about)
+    return table
+
+
+def _list() -> Table:
+    table = Table("name", "what it asks")
+    for name, experiment in EXPERIMENTS.items():
+        table.add_row(name, experiment.question)
+    return table
+
+
+def _names(given: list[str] | str | None) -> list[str] | None:
+    return given.split(",") if isinstance(given, str) else given
+
+
+def _sizes(given: list[int] | int | None) -> list[int] | None:
+    return [given] if isinstance(given, int) else given

@@ -1,0 +1,61 @@
+"""From a cell's rows to its bags: the ways to make them, and the noise on their proportions."""
+
+from collections.abc import Callable
+
+from llpgan.bagging import (
+    clustered_bags,
+    dirichlet_bags,
+    gaussian_noise,
+    into_bags,
+    laplace_noise,
+    random_bags,
+    rounded,
+    swapped,
+)
+from llpgan.bagging.rows import BagOfRow
+from llpgan.bags import Bags
+from llpgan.datasets.split import Split
+from llpgan.experiments.cells import Cell
+
+_DELTA = 1e-3  # of Gaussian noise
+
+
+def _size(cell: Cell) -> int:
+    if cell.bag_size is None:
+        raise ValueError(f"{cell.title}: {cell.bag_kind} bags need a bag_size")
+    return cell.bag_size
+
+
+def _random(data: Split, cell: Cell) -> BagOfRow:
+    return random_bags(len(data.labels), _size(cell), cell.draw)
+
+
+def _clustered(data: Split, cell: Cell) -> BagOfRow:
+    return clustered_bags(data.instances, max(1, len(data.labels) // _size(cell)), cell.draw)
+
+
+def _dirichlet(data: Split, cell: Cell) -> BagOfRow:
+    return dirichlet_bags(data.labels, _size(cell), cell.concentration or 1.0, cell.draw)
+
+
+BAG_KINDS: dict[str, Callable[[Split, Cell], BagOfRow]] = {
+    "random": _random,
+    "clustered": _clustered,
+    "dirichlet": _dirichlet,
+}
+NOISES: dict[str, Callable[[Bags, float, int], Bags]] = {
+    "laplace": laplace_noise,
+    "gaussian": lambda bags, level, seed: gaussian_noise(bags, level, _DELTA, seed),
+    "rounded": lambda bags, level, seed: rounded(bags, level),
+    "swapped": swapped,
+}
+
+
+def bags_of(cell: Cell, data: Split) -> Bags:
+    """The bags that a cell trains on; their draw, and that of their noise, is the cell's."""
+    bags = into_bags(data.instances, data.labels, BAG_KINDS[cell.bag_kind](data, cell))
+    if cell.noise is None:
+        return bags
+    if cell.noise_level is None:
+        raise ValueError(f"{cell.title}: say how much noise (noise_level)")
+    return NOISES[cell.noise](bags, cell.noise_level, cell.draw)

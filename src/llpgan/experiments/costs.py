@@ -1,0 +1,46 @@
+"""About how long a cell takes on one core of 2020: to plan with, and to weigh what is left."""
+
+from llpgan.experiments.cells import Cell
+
+_ROWS = {"digits": 1437, "digit-images": 1437, "mnist": 60_000, "fashion-mnist": 60_000, "svhn": 73_257,
+         "cifar10": 50_000, "cifar100": 50_000, "adult": 32_561}  # fmt: skip
+_N_CLASSES = {"cifar100": 100}
+_TABLES = ("digits", "adult")
+_GREY = ("digit-images", "mnist", "fashion-mnist")
+# Milliseconds an instance and epoch: the paper's two networks, and the dense one; alone and against a generator.
+_DLLP = {"table": 0.05, "grey": 0.35, "colour": 9.0}
+_LLPGAN = {"table": 0.15, "grey": 0.95, "colour": 30.0}
+_CLASSICAL = 0.5  # an instance, in all; kernels need more
+_USUAL_EPOCHS = 100
+
+
+def seconds(cell: Cell) -> float:
+    """A guess within a factor of two or three.
+
+    >>> round(seconds(Cell("mnist", "DLLP", bag_size=16, epochs=12)))
+    252
+    """
+    rows = rows_of(cell)
+    if cell.method not in ("DLLP", "LLPGAN", "Supervised"):
+        return _CLASSICAL * rows / 1000
+    kind = "table" if cell.dataset in _TABLES else "grey" if cell.dataset in _GREY else "colour"
+    each = (_LLPGAN if cell.method == "LLPGAN" else _DLLP)[kind]
+    return each * rows * (cell.epochs or _USUAL_EPOCHS) / 1000
+
+
+def rows_of(cell: Cell) -> int:
+    """How many rows a cell trains on, by what is known of the data set."""
+    share = 1 if cell.classes is None else len(cell.classes) / _N_CLASSES.get(cell.dataset, 10)
+    rows = round(_ROWS[cell.dataset] * share)
+    return rows if cell.train_rows is None else min(rows, cell.train_rows)
+
+
+def in_words(seconds: float) -> str:
+    """A length of time as people say it.
+
+    >>> in_words(4), in_words(90), in_words(7000)
+    ('4 s', '2 min', '1.9 h')
+    """
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -1,0 +1,64 @@
+"""The look of figures, and figures as files."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from matplotlib import rc_context
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from llpgan.files import whole_file
+
+INK, SOFT, LINE = "#1f2933", "#5f6b7a", "#d9dee5"
+COLOURS = {
+    "LLPGAN": "#2f6fde",
+    "DLLP": "#e07b1a",
+    "Supervised": "#2e9e5b",
+    "InvCal": "#8a56c2",
+    "AlterSVM": "#c2456b",
+}
+PALETTE = ("#2f6fde", "#e07b1a", "#2e9e5b", "#8a56c2", "#c2456b", "#1a9aa8", "#8c6d1f", "#5f6b7a")
+_STYLE: Any = {
+    "font.size": 10,
+    "text.color": INK,
+    "axes.edgecolor": LINE,
+    "axes.labelcolor": SOFT,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.titlesize": "medium",
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.axisbelow": True,
+    "axes.grid": True,
+    "grid.color": LINE,
+    "grid.linewidth": 0.7,
+    "xtick.color": SOFT,
+    "ytick.color": SOFT,
+    "legend.frameon": False,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "llpgan",
+}
+Draw = Callable[[Axes], None]
+
+
+def panels(draws: Sequence[Draw], n_columns: int | None = None, size: tuple[float, float] = (3.2, 2.7)) -> Figure:
+    """A figure of small charts, each drawn by its function, so many beside each other."""
+    n_columns = min(n_columns or len(draws), len(draws)) or 1
+    n_rows = -(-len(draws) // n_columns) or 1
+    with rc_context(_STYLE):
+        figure = Figure(figsize=(size[0] * n_columns, size[1] * n_rows), layout="constrained")
+        for place, draw in enumerate(draws, start=1):
+            draw(figure.add_subplot(n_rows, n_columns, place))
+    return figure
+
+
+def save_figure(figure: Figure, stem: Path) -> list[Path]:
+    """The figure as SVG and PNG; the same figure gives the same files."""
+    paths = [stem.with_name(f"{stem.name}.{ending}") for ending in ("svg", "png")]
+    with rc_context(_STYLE):
+        for path in paths:
+            with whole_file(path) as aside:
+                metadata = {"Date": None} if path.suffix == ".svg" else {"Software": None}
+                figure.savefig(aside, dpi=160, metadata=metadata)
+    return paths

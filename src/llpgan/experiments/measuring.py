@@ -1,0 +1,88 @@
+"""From a cell to its row: train, test after each epoch, and note what it took and on what it ran."""
+
+import os
+import platform
+import time
+from collections.abc import Callable, Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from llpgan.datasets.split import Split
+from llpgan.estimators.base import LLPClassifier
+from llpgan.experiments.bagged import bags_of
+from llpgan.experiments.cells import Cell
+from llpgan.experiments.data import data_of
+from llpgan.experiments.methods import estimator
+
+Row = dict[str, Any]
+Tick = Callable[[], None]
+_PACKAGES = ("llpgan", "torch", "lightning-fabric", "numpy", "scipy", "scikit-learn")
+
+
+def measure(cell: Cell, folder: str, checkpoint: Path, tick: Tick) -> Row:
+    """A cell's row. ``tick`` is called after each epoch."""
+    data = data_of(cell, folder)
+    bags = bags_of(cell, data)
+    model = estimator(cell, checkpoint)
+    started = time.perf_counter()
+    history = _history(_fitted(model, bags, data, tick))
+    errors = [row["error"] for row in history] or [error_of(model, data)]
+    return {
+        "id": cell.id,
+        "cell": cell.content,
+        "error": errors[-1],
+        "history": history,
+        "seconds": sum(row["seconds"] for row in history) or time.perf_counter() - started,
+        "train_rows": len(bags.instances),
+        "test_rows": len(data.test_labels),
+        "bags": bags.n_bags,
+        "settings": _settings(model),
+        "versions": {name: version(name) for name in _PACKAGES},
+        "machine": machine(),
+    }
+
+
+def error_of(model: LLPClassifier, data: Split) -> float:
+    """The percentage of test instances whose class is missed."""
+    return 100 * float(np.mean(model.predict(data.test_instances) != data.test_labels))
+
+
+def machine() -> Row:
+    """What may matter to times and to last digits; neither names nor paths."""
+    import torch
+
+    return {
+        "system": platform.system(),
+        "architecture": platform.machine(),
+        "python": platform.python_version(),
+        "cores": os.cpu_count(),
+        "threads": torch.get_num_threads(),
+        "accelerator": torch.cuda.get_device_name() if torch.cuda.is_available() else None,
+    }
+
+
+def _fitted(model: LLPClassifier, bags: Any, data: Split, tick: Tick) -> LLPClassifier:
+    from llpgan.estimators.deep import DeepClassifier
+
+    if not isinstance(model, DeepClassifier):
+        return model.fit_bags(bags)
+
+    def after_epoch(model: DeepClassifier) -> Mapping[str, float]:
+        tick()
+        return {"error": error_of(model, data)}
+
+    return model.fit_bags(bags, monitor=after_epoch)
+
+
+def _history(model: LLPClassifier) -> list[dict[str, float]]:
+    return [dict(row) for row in getattr(model, "history_", [])]
+
+
+def _settings(model: LLPClassifier) -> dict[str, str]:
+    """All settings, chosen or not, but for the checkpoint's place and functions' addresses."""
+    given = model.get_params(deep=False)
+    given.pop("checkpoint", None)
+    return {name: getattr(value, "__name__", repr(value)) for name, value in given.items()}

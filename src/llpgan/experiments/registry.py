@@ -1,0 +1,40 @@
+"""The experiments by name: a grid of cells, and what becomes of their rows."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from matplotlib.figure import Figure
+
+from llpgan.experiments import convergence
+from llpgan.experiments.error_tables import error_figure, error_table
+from llpgan.experiments.grids import FOLDER
+from llpgan.experiments.results import Results
+from llpgan.experiments.tables import Table
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """What it asks, the cells that answer, and how the answer is shown: pure functions of rows."""
+
+    question: str
+    grid: Path
+    table: Callable[[Results], Table]
+    figure: Callable[[Results], Figure]
+
+
+EXPERIMENTS = {
+    "table1": Experiment(
+        "the error of DLLP, LLP-GAN and supervised networks by bag size (Table 1, and its figure)",
+        FOLDER / "table1.yaml",
+        partial(error_table, title="Table 1: test error (%)", paper="table1"),
+        partial(error_figure, paper="table1"),
+    ),
+    "convergence": Experiment(
+        "the error by epoch (Figure 2); from the rows of table1",
+        FOLDER / "table1.yaml",
+        convergence.table,
+        convergence.figure,
+    ),
+}

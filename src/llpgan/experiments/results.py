@@ -1,0 +1,89 @@
+"""Rows as tables and figures read them: each with its cell, in an order, and in groups."""
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from llpgan.experiments import data, methods
+from llpgan.experiments.cells import Cell
+from llpgan.experiments.measuring import Row
+
+K = TypeVar("K", bound=Hashable)
+_DATASETS = ("mnist", "fashion-mnist", "svhn", "cifar10", "cifar100")
+_METHODS = ("Supervised", "InvCal", "AlterSVM", "DLLP", "LLPGAN")
+
+
+@dataclass(frozen=True)
+class Result:
+    """A row and the cell that it is of."""
+
+    cell: Cell
+    row: Row
+
+    @property
+    def error(self) -> float:
+        """Of the last epoch, in per cent."""
+        return float(self.row["error"])
+
+    def curve(self, name: str) -> list[float]:
+        """A figure of every epoch, such as "error"."""
+        return [epoch[name] for epoch in self.row["history"] if name in epoch]
+
+
+Results = Sequence[Result]
+
+
+def results_of(rows: Iterable[Row]) -> Results:
+    """Results in the order of tables: by data set, method, bag size and draw."""
+    found = [Result(_cell(row["cell"]), row) for row in rows]
+    return sorted(found, key=lambda result: _place(result.cell))
+
+
+def grouped(results: Results, key: Callable[[Cell], K]) -> dict[K, Results]:
+    """Results that agree in a key, by that key, in their order."""
+    groups: dict[K, list[Result]] = {}
+    for result in results:
+        groups.setdefault(key(result.cell), []).append(result)
+    return dict(groups)
+
+
+def values(results: Results, key: Callable[[Cell], K]) -> list[K]:
+    """All values of a key, in their order."""
+    return list(grouped(results, key))
+
+
+def errors(results: Results, **wanted: Any) -> list[float]:
+    """The errors of results whose cells have these values."""
+    return [r.error for r in results if all(getattr(r.cell, name) == value for name, value in wanted.items())]
+
+
+def dataset_title(name: str) -> str:
+    """As people write it."""
+    return data.TITLES.get(name, name)
+
+
+def method_title(name: str) -> str:
+    """As the paper writes it."""
+    return methods.TITLES.get(name, name)
+
+
+def _cell(content: dict[str, Any]) -> Cell:
+    settings = tuple(sorted(content.get("settings", {}).items()))
+    tuples: dict[str, Any] = {name: tuple(content[name]) for name in ("classes", "snapshots") if name in content}
+    given: dict[str, Any] = {**content, **tuples, "settings": settings}
+    return Cell(**given)
+
+
+def _place(cell: Cell) -> tuple[Any, ...]:
+    return (
+        _rank(_DATASETS, cell.dataset),
+        _rank(_METHODS, cell.method),
+        cell.bag_size or 0,
+        cell.draw,
+        cell.seed,
+        cell.id,
+    )
+
+
+def _rank(order: Sequence[str], name: str) -> tuple[int, str]:
+    return (order.index(name) if name in order else len(order)), name

@@ -1,0 +1,52 @@
+"""Cell by cell: each is run once, by whoever takes it first, and goes on where a kill left it."""
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from llpgan.experiments.cells import Cell
+from llpgan.experiments.measuring import measure
+from llpgan.experiments.progress import Watcher
+from llpgan.experiments.store import Store
+
+_LOOK_AGAIN = 1.0  # seconds between looks at cells that others run
+
+
+def run(cells: Sequence[Cell], store: Store, data: str, watcher: Watcher) -> None:
+    """Run all cells that have no row, and wait for those that other processes run.
+
+    A cell that fails is told of, and the others go on; what failed is raised at the end. Data that is not there
+    ends all at once.
+    """
+    left, failed = list(cells), dict[str, Exception]()
+    while left:
+        n_before = len(left)
+        left = [cell for cell in left if not _settled(cell, store, data, watcher, failed)]
+        if left and len(left) == n_before:
+            watcher.waits(len(left))
+            time.sleep(_LOOK_AGAIN)
+    if failed:
+        reasons = "; ".join(f"{title}: {error}" for title, error in failed.items())
+        raise RuntimeError(f"{len(failed)} of {len(cells)} cells failed: {reasons}")
+
+
+def _settled(cell: Cell, store: Store, data: str, watcher: Watcher, failed: dict[str, Exception]) -> bool:
+    """Run the cell if it is free; whether there is nothing left to do about it."""
+    if (row := store.row(cell)) is not None:
+        watcher.has(cell, row)
+        return True
+    with store.taken(cell) as mine:
+        if not mine:
+            return False  # another process has it, or just had it; the next look finds its row
+        watcher.starts(cell)
+        try:
+            row = measure(cell, data, Path(store.checkpoint(cell)), watcher.ticks)
+        except FileNotFoundError:
+            raise
+        except Exception as error:
+            failed[cell.title] = error
+            watcher.fails(cell, error)
+            return True
+        store.add(cell, row)
+        watcher.has(cell, row, new=True)
+        return True
