@@ -2,9 +2,12 @@
 
 from collections.abc import Callable
 
+import numpy as np
+
 from llpgan.bagging import (
     clustered_bags,
     dirichlet_bags,
+    feature_bags,
     gaussian_noise,
     into_bags,
     laplace_noise,
@@ -14,8 +17,8 @@ from llpgan.bagging import (
 )
 from llpgan.bagging.rows import BagOfRow
 from llpgan.bags import Bags
-from llpgan.datasets.split import Split
 from llpgan.experiments.cells import Cell
+from llpgan.experiments.data import Data
 
 _DELTA = 1e-3  # of Gaussian noise
 
@@ -26,20 +29,29 @@ def _size(cell: Cell) -> int:
     return cell.bag_size
 
 
-def _random(data: Split, cell: Cell) -> BagOfRow:
+def _random(data: Data, cell: Cell) -> BagOfRow:
     return random_bags(len(data.labels), _size(cell), cell.draw)
 
 
-def _clustered(data: Split, cell: Cell) -> BagOfRow:
+def _clustered(data: Data, cell: Cell) -> BagOfRow:
     return clustered_bags(data.instances, max(1, len(data.labels) // _size(cell)), cell.draw)
 
 
-def _dirichlet(data: Split, cell: Cell) -> BagOfRow:
+def _dirichlet(data: Data, cell: Cell) -> BagOfRow:
     return dirichlet_bags(data.labels, _size(cell), cell.concentration or 1.0, cell.draw)
 
 
-BAG_KINDS: dict[str, Callable[[Split, Cell], BagOfRow]] = {
+def _feature(data: Data, cell: Cell) -> BagOfRow:
+    """By the data set's columns, if it has such; else rows of like brightness, so many in a bag."""
+    if data.features:
+        return feature_bags(*data.features, minimum=cell.bag_size or 1)
+    brightness = data.instances.reshape(len(data.instances), -1).mean(axis=1)
+    return np.argsort(np.argsort(brightness, kind="stable")) // _size(cell)
+
+
+BAG_KINDS: dict[str, Callable[[Data, Cell], BagOfRow]] = {
     "random": _random,
+    "feature": _feature,
     "clustered": _clustered,
     "dirichlet": _dirichlet,
 }
@@ -51,7 +63,7 @@ NOISES: dict[str, Callable[[Bags, float, int], Bags]] = {
 }
 
 
-def bags_of(cell: Cell, data: Split) -> Bags:
+def bags_of(cell: Cell, data: Data) -> Bags:
     """The bags that a cell trains on; their draw, and that of their noise, is the cell's."""
     bags = into_bags(data.instances, data.labels, BAG_KINDS[cell.bag_kind](data, cell))
     if cell.noise is None:

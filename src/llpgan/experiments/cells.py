@@ -76,7 +76,8 @@ class Cell:
         bags = f"{self.bag_kind} bags" + (f" of {self.bag_size}" if self.bag_size else "")
         more = [str(part) for part in (self.noise, self.noise_level) if part is not None]
         varied = [f"{name} {value}" for name, value in self.settings if name in _TELLING]
-        return ", ".join([self.dataset, self.method, bags, *more, *varied, f"draw {self.draw}"])
+        pair = [] if self.classes is None else [f"{self.classes[0]} and {self.classes[1]}"]
+        return ", ".join([self.dataset, *pair, self.method, bags, *more, *varied, f"draw {self.draw}"])
 
 
 _TELLING = ("proportion_weight", "entropy_weight", "generator_loss", "kernel")

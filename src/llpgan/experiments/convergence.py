@@ -4,7 +4,7 @@ from itertools import pairwise
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
 
 from llpgan.experiments.cells import Cell
 from llpgan.experiments.figures import COLOURS, SOFT, Draw, panels
@@ -76,7 +76,9 @@ def _panel(dataset: str, size: int | None, group: Results) -> Draw:
             for told in published("table1", dataset, method, size or 0)[:1]:
                 axes.axhline(told, color=colour, linestyle=":", linewidth=1)
         axes.set(xlabel="epoch", ylabel="test error (%)", title=f"{dataset_title(dataset)}, bags of {size}")
-        axes.set_ylim(bottom=0)
+        axes.set_yscale("log")
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axes.yaxis.set_minor_formatter(NullFormatter())
         axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
         axes.legend(fontsize=8)
 

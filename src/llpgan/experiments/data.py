@@ -1,13 +1,13 @@
 """The data sets of the experiments, and the part of one that a cell asks for."""
 
 from collections.abc import Callable
-from functools import lru_cache
-from typing import Any
+from functools import lru_cache, partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from llpgan.datasets import IMAGE_DATASETS, load_digits
+from llpgan.datasets import IMAGE_DATASETS, load_adult, load_digits
 from llpgan.datasets.files import StrPath
 from llpgan.datasets.sources import SOURCES
 from llpgan.datasets.split import Split
@@ -17,20 +17,47 @@ Array = NDArray[Any]
 _SUBSET_SEED = 0  # of limits on rows: every method and every draw of bags has the same rows
 
 
-def _digits(folder: StrPath) -> Split:
-    return load_digits()
+class Data(NamedTuple):
+    """Labelled rows to train and to test on, and columns that the training rows can be put into bags by."""
+
+    instances: Array
+    labels: Array
+    test_instances: Array
+    test_labels: Array
+    features: tuple[Array, ...] = ()
 
 
-def _digit_images(folder: StrPath) -> Split:
-    digits = load_digits()
+def _images(load: Callable[[StrPath], Split], folder: StrPath) -> Data:
+    return Data(*load(folder)[:4])
+
+
+def _digits(folder: StrPath) -> Data:
+    return Data(*load_digits()[:4])
+
+
+def _digit_images(folder: StrPath) -> Data:
+    digits = _digits(folder)
     images, test_images = (rows.reshape(-1, 1, 8, 8) for rows in (digits.instances, digits.test_instances))
     return digits._replace(instances=images, test_instances=test_images)
 
 
-DATASETS: dict[str, Callable[[StrPath], Split]] = {
+def _adult(folder: StrPath) -> Data:
+    """Its columns encoded as those of any table; bags by education and occupation, as the paper suggests."""
+    from llpgan.sources import Columns, open_rows
+    from llpgan.sources.assembly import learned_encoder
+
+    adult = load_adult(folder)
+    encoder = learned_encoder(open_rows(adult.columns), Columns(), reserved=())
+    train, test = (encoder.encode(open_rows(columns)) for columns in (adult.columns, adult.test_columns))
+    by = (adult.columns["education"], adult.columns["occupation"])
+    return Data(train, adult.labels, test, adult.test_labels, by)
+
+
+DATASETS: dict[str, Callable[[StrPath], Data]] = {
     "digits": _digits,
     "digit-images": _digit_images,
-    **IMAGE_DATASETS,
+    "adult": _adult,
+    **{name: partial(_images, load) for name, load in IMAGE_DATASETS.items()},
 }
 TITLES = {
     "mnist": "MNIST",
@@ -42,24 +69,24 @@ TITLES = {
 }
 
 
-def data_of(cell: Cell, folder: str) -> Split:
+def data_of(cell: Cell, folder: str) -> Data:
     """The rows that a cell trains and tests on."""
-    split = _loaded(cell.dataset, folder)
+    data = _loaded(cell.dataset, folder)
     train, test = (
         _chosen(labels, cell.classes, limit)
-        for labels, limit in ((split.labels, cell.train_rows), (split.test_labels, cell.test_rows))
+        for labels, limit in ((data.labels, cell.train_rows), (data.test_labels, cell.test_rows))
     )
-    return Split(
-        split.instances[train],
-        split.labels[train],
-        split.test_instances[test],
-        split.test_labels[test],
-        split.class_names,
+    return Data(
+        data.instances[train],
+        data.labels[train],
+        data.test_instances[test],
+        data.test_labels[test],
+        tuple(feature[train] for feature in data.features),
     )
 
 
 @lru_cache(maxsize=1)  # cells of one data set stand together, and two would fill the memory
-def _loaded(dataset: str, folder: str) -> Split:
+def _loaded(dataset: str, folder: str) -> Data:
     try:
         return DATASETS[dataset](folder)
     except FileNotFoundError as error:

@@ -8,7 +8,7 @@ from matplotlib.ticker import NullLocator
 
 from llpgan.experiments.figures import COLOURS, SOFT, Draw, panels
 from llpgan.experiments.paper import published
-from llpgan.experiments.results import Results, dataset_title, errors, grouped, method_title, values
+from llpgan.experiments.results import Results, errors, grouped, method_title, problem_title, values
 from llpgan.experiments.tables import Table, mean_and_spread
 
 _ABOUT = (
@@ -23,20 +23,21 @@ def error_table(results: Results, title: str, paper: str) -> Table:
     names = ["labels" if size == 1 else f"{size}" for size in sizes]
     columns = ["data", "rows", "method", *(part for name in names for part in (name, f"{name}, paper"))]
     rows = []
-    for (dataset, method), group in grouped(results, lambda cell: (cell.dataset, cell.method)).items():
-        entries = [_entries(group, paper, dataset, method, size) for size in sizes]
-        head = [dataset_title(dataset), _rows_in_words(group), method_title(method)]
+    for (problem, method), group in grouped(results, lambda cell: (problem_title(cell), cell.method)).items():
+        entries = [_entries(group, paper, size) for size in sizes]
+        head = [problem, _rows_in_words(group), method_title(method)]
         rows.append(head + [part for entry in entries for part in entry])
     return Table(title, _ABOUT, columns, rows)
 
 
 def error_figure(results: Results, paper: str) -> Figure:
     """A panel a data set: error against bag size, ours in full lines, the paper's dotted."""
-    groups = grouped(results, lambda cell: cell.dataset)
-    return panels([_panel(dataset, group, paper) for dataset, group in groups.items()], n_columns=2)
+    groups = grouped(results, problem_title)
+    return panels([_panel(problem, group, paper) for problem, group in groups.items()], n_columns=2)
 
 
-def _entries(group: Results, paper: str, dataset: str, method: str, size: int) -> tuple[str, str]:
+def _entries(group: Results, paper: str, size: int) -> tuple[str, str]:
+    dataset, method = group[0].cell.dataset, group[0].cell.method
     found = errors(group, bag_size=size)
     ours = mean_and_spread(found) + (f", {len(found)}" if found else "")
     return ours, _paper_in_words(published(paper, dataset, method, size))
@@ -50,7 +51,9 @@ def _rows_in_words(group: Results) -> str:
     return ", ".join(f"{n:,}" for n in sorted({int(result.row["train_rows"]) for result in group}))
 
 
-def _panel(dataset: str, group: Results, paper: str) -> Draw:
+def _panel(problem: str, group: Results, paper: str) -> Draw:
+    dataset = group[0].cell.dataset
+
     def draw(axes: Axes) -> None:
         for method, found in grouped(group, lambda cell: cell.method).items():
             sizes = sorted(values(found, lambda cell: cell.bag_size or 1))
@@ -67,7 +70,7 @@ def _panel(dataset: str, group: Results, paper: str) -> Draw:
         axes.set_xscale("log", base=2)
         axes.set_xticks(sizes, [str(size) for size in sizes])
         axes.xaxis.set_minor_locator(NullLocator())
-        axes.set(xlabel="bag size", ylabel="test error (%)", title=dataset_title(dataset))
+        axes.set(xlabel="bag size", ylabel="test error (%)", title=problem)
         axes.set_ylim(bottom=0)
         axes.legend(fontsize=8)
 

@@ -10,11 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from llpgan.datasets.split import Split
 from llpgan.estimators.base import LLPClassifier
 from llpgan.experiments.bagged import bags_of
 from llpgan.experiments.cells import Cell
-from llpgan.experiments.data import data_of
+from llpgan.experiments.data import Data, data_of
 from llpgan.experiments.methods import estimator
 
 Row = dict[str, Any]
@@ -45,7 +44,7 @@ def measure(cell: Cell, folder: str, checkpoint: Path, tick: Tick) -> Row:
     }
 
 
-def error_of(model: LLPClassifier, data: Split) -> float:
+def error_of(model: LLPClassifier, data: Data) -> float:
     """The percentage of test instances whose class is missed."""
     return 100 * float(np.mean(model.predict(data.test_instances) != data.test_labels))
 
@@ -64,7 +63,7 @@ def machine() -> Row:
     }
 
 
-def _fitted(model: LLPClassifier, bags: Any, data: Split, tick: Tick) -> LLPClassifier:
+def _fitted(model: LLPClassifier, bags: Any, data: Data, tick: Tick) -> LLPClassifier:
     from llpgan.estimators.deep import DeepClassifier
 
     if not isinstance(model, DeepClassifier):

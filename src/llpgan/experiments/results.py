@@ -62,6 +62,16 @@ def dataset_title(name: str) -> str:
     return data.TITLES.get(name, name)
 
 
+def problem_title(cell: Cell) -> str:
+    """The data set, and the pair of classes where there are only two.
+
+    >>> problem_title(Cell("mnist", "DLLP", classes=(4, 9)))
+    'MNIST, 4 and 9'
+    """
+    pair = "" if cell.classes is None else f", {cell.classes[0]} and {cell.classes[1]}"
+    return dataset_title(cell.dataset) + pair
+
+
 def method_title(name: str) -> str:
     """As the paper writes it."""
     return methods.TITLES.get(name, name)
@@ -77,6 +87,7 @@ def _cell(content: dict[str, Any]) -> Cell:
 def _place(cell: Cell) -> tuple[Any, ...]:
     return (
         _rank(_DATASETS, cell.dataset),
+        cell.classes or (),
         _rank(_METHODS, cell.method),
         cell.bag_size or 0,
         cell.draw,

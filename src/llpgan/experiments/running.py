@@ -44,7 +44,7 @@ def _settled(cell: Cell, store: Store, data: str, watcher: Watcher, failed: dict
         except FileNotFoundError:
             raise
         except Exception as error:
-            failed[cell.title] = error
+            failed[f"{cell.id} ({cell.title})"] = error
             watcher.fails(cell, error)
             return True
         store.add(cell, row)

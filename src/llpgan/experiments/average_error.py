@@ -1,0 +1,82 @@
+"""The average error over the binary problems by bag size (the paper's Figure 4)."""
+
+import statistics
+from collections.abc import Iterator
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import NullLocator
+
+from llpgan.experiments.figures import COLOURS, SOFT, panels
+from llpgan.experiments.paper import published
+from llpgan.experiments.results import Results, errors, grouped, method_title, problem_title, values
+from llpgan.experiments.tables import Table
+
+_ABOUT = (
+    "Test error in per cent, averaged over the problems that every method and bag size has rows of ({}): ours, and "
+    "the same mean of the paper's Table 2 over its data sets. Each problem counts once, as the mean over draws."
+)
+
+
+def table(results: Results) -> Table:
+    """A row a method, and for each bag size ours and the paper's."""
+    shared = _shared(results)
+    sizes = sorted(values(results, lambda cell: cell.bag_size or 1))
+    columns = ["method", *(part for size in sizes for part in (f"{size}", f"{size}, paper"))]
+    rows = [
+        [method_title(method), *(_text(mean) for pair in _means(results, method, shared, sizes) for mean in pair)]
+        for method in values(results, lambda cell: cell.method)
+    ]
+    return Table("Average error (%)", _ABOUT.format("; ".join(shared) or "none"), columns, rows)
+
+
+def figure(results: Results) -> Figure:
+    """Lines of ours, dotted lines of the paper's."""
+    shared, sizes = _shared(results), sorted(values(results, lambda cell: cell.bag_size or 1))
+
+    def draw(axes: Axes) -> None:
+        for method in values(results, lambda cell: cell.method):
+            ours, papers = zip(*_means(results, method, shared, sizes), strict=True)
+            colour, title = COLOURS.get(method, SOFT), method_title(method)
+            axes.plot(sizes, [_number(mean) for mean in ours], color=colour, marker="o", label=title)
+            axes.plot(sizes, [_number(mean) for mean in papers], color=colour, linestyle=":")
+        axes.set_xscale("log", base=2)
+        axes.set_xticks(sizes, [str(size) for size in sizes])
+        axes.xaxis.set_minor_locator(NullLocator())
+        axes.set(xlabel="bag size", ylabel="average test error (%)", title="Ours; the paper's dotted")
+        axes.set_ylim(bottom=0)
+        axes.legend(fontsize=8)
+
+    return panels([draw], size=(4.6, 3.4))
+
+
+def _shared(results: Results) -> dict[str, str]:
+    """The problems that can be averaged, with their data set: a mean over others would compare unlike things."""
+    wanted = len(values(results, lambda cell: (cell.method, cell.bag_size)))
+    there = grouped(results, problem_title)
+    full = {p: g for p, g in there.items() if len(values(g, lambda c: (c.method, c.bag_size))) == wanted}
+    return {problem: group[0].cell.dataset for problem, group in full.items()}
+
+
+def _means(
+    results: Results, method: str, shared: dict[str, str], sizes: list[int]
+) -> Iterator[tuple[float | None, float | None]]:
+    """For each size the mean of ours and of the paper's."""
+    found = [result for result in results if result.cell.method == method]
+    by_problem = grouped(found, problem_title)
+    for size in sizes:
+        ours = [statistics.fmean(errors(by_problem[problem], bag_size=size)) for problem in shared]
+        told = [published("table2", dataset, method, size)[:1] for dataset in dict.fromkeys(shared.values())]
+        yield _mean(ours), _mean([value for entry in told for value in entry])
+
+
+def _mean(numbers: list[float]) -> float | None:
+    return statistics.fmean(numbers) if numbers else None
+
+
+def _text(mean: float | None) -> str:
+    return "" if mean is None else f"{mean:.2f}"
+
+
+def _number(mean: float | None) -> float:
+    return float("nan") if mean is None else mean
