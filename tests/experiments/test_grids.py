@@ -37,7 +37,10 @@ def test_a_block_is_the_product_of_its_lists(tmp_path):
         ("presets: {one: [{dataset: digits, method: DLP}]}", "no method 'DLP'; there are DLLP, LLPGAN"),
         ("presets: {one: [{dataset: digits, method: DLLP, bags: 3}]}", "there is no 'bags'; a block has bag_kind"),
         ("presets: {one: [{dataset: digits, method: DLLP, bag_size: 0}]}", "bag_size should be a whole number ab"),
-        ("presets: {one: [{dataset: digits, method: DLLP, epochs: two}]}", "epochs should be a whole number above"),
+        (
+            "presets: {one: [{dataset: digits, method: DLLP, epochs: two}]}",
+            "epochs should be a whole number above",
+        ),
         (
             "presets: {one: [{dataset: digits, method: DLLP, settings: {rate: 1}}]}",
             "DLLP has no setting 'rate' to choose here",

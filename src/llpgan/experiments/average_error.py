@@ -13,8 +13,9 @@ from llpgan.experiments.results import Results, errors, grouped, method_title, p
 from llpgan.experiments.tables import Table
 
 _ABOUT = (
-    "Test error in per cent, averaged over the problems that every method and bag size has rows of ({}): ours, and "
-    "the same mean of the paper's Table 2 over its data sets. Each problem counts once, as the mean over draws."
+    "Test error in per cent, averaged over the problems that every method and bag size has rows of ({}): ours, "
+    "and the same mean of the paper's Table 2 over its data sets. Each problem counts once, as the mean over "
+    "draws."
 )
 
 

@@ -28,7 +28,7 @@ def table(results: Results) -> Table:
         curves = [result.curve("error") for result in group]
         head = [dataset_title(dataset), str(size), method_title(method), str(max(map(len, curves)))]
         parts = [mean_and_spread([_after(curve, part) for curve in curves]) for part in _PARTS]
-        rows.append([*head, *parts, mean_and_spread([_swing(curve) for curve in curves])])
+        rows.append([*head, *parts, mean_and_spread([swing(curve) for curve in curves])])
     return Table("Convergence", _ABOUT, columns, rows)
 
 
@@ -54,10 +54,10 @@ def _after(curve: list[float], part: float) -> float:
     return curve[max(1, round(part * len(curve))) - 1]
 
 
-def _swing(curve: list[float]) -> float:
+def swing(curve: list[float]) -> float:
     """The mean change of the second half, epoch to epoch.
 
-    >>> _swing([9.0, 5.0, 3.0, 4.0])
+    >>> swing([9.0, 5.0, 3.0, 4.0])
     1.0
     """
     second = curve[len(curve) // 2 :]

@@ -17,6 +17,8 @@ COLOURS = {
     "Supervised": "#2e9e5b",
     "InvCal": "#8a56c2",
     "AlterSVM": "#c2456b",
+    "MeanMap": "#1a9aa8",
+    "BagLogistic": "#8c6d1f",
 }
 PALETTE = ("#2f6fde", "#e07b1a", "#2e9e5b", "#8a56c2", "#c2456b", "#1a9aa8", "#8c6d1f", "#5f6b7a")
 _STYLE: Any = {

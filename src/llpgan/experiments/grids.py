@@ -73,7 +73,9 @@ def _cell(where: str, given: dict[str, Any]) -> Cell:
         value = given.get(name)
         if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 1):
             raise ValueError(f"{where}: {name} should be a whole number above 0, not {value!r}")
-    allowed = set(inspect.signature(METHODS[given["method"]]()).parameters) - RUNNERS_OWN
+    takes = inspect.signature(METHODS[given["method"]]()).parameters
+    given = {name: value for name, value in given.items() if name != "epochs" or "epochs" in takes}
+    allowed = set(takes) - RUNNERS_OWN
     for name in given["settings"].keys() - allowed:
         raise ValueError(f"{where}: {given['method']} has no setting {name!r} to choose here")
     if given.get("classes") is not None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from llpgan.experiments import average_error, convergence
+from llpgan.experiments import average_error, bag_kinds, convergence, lambdas, noises
 from llpgan.experiments.error_tables import error_figure, error_table
 from llpgan.experiments.grids import FOLDER
 from llpgan.experiments.results import Results
@@ -48,5 +48,23 @@ EXPERIMENTS = {
         FOLDER / "table2.yaml",
         average_error.table,
         average_error.figure,
+    ),
+    "lambda": Experiment(
+        "LLP-GAN's error by epoch for several λ (Figure 5 a to c)",
+        FOLDER / "lambda.yaml",
+        lambdas.table,
+        lambdas.figure,
+    ),
+    "noise": Experiment(
+        "the error where proportions are noisy",
+        FOLDER / "noise.yaml",
+        noises.table,
+        noises.figure,
+    ),
+    "bag-kinds": Experiment(
+        "the error where bags are not drawn at random",
+        FOLDER / "bag-kinds.yaml",
+        bag_kinds.table,
+        bag_kinds.figure,
     ),
 }

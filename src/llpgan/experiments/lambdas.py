@@ -1,0 +1,65 @@
+"""LLP-GAN's error for several weights λ of the proportion loss (the paper's Figure 5 a to c)."""
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
+
+from llpgan.experiments.cells import Cell
+from llpgan.experiments.convergence import swing
+from llpgan.experiments.figures import PALETTE, Draw, panels
+from llpgan.experiments.results import Results, grouped, problem_title
+from llpgan.experiments.tables import Table, mean_and_spread
+
+_ABOUT = (
+    "LLP-GAN's test error in per cent at the last epoch, mean over draws (standard deviation), and how much it "
+    "moves from one epoch to the next over the second half. The paper shows curves, and says that λ ≥ 1 is a good "
+    "choice and that a smaller one swings more."
+)
+
+
+def weight(cell: Cell) -> float:
+    """λ; the mean size of the bags where none is set."""
+    return float(dict(cell.settings).get("proportion_weight") or cell.bag_size or 1)
+
+
+def table(results: Results) -> Table:
+    """A row for each data set, bag size and λ."""
+    rows = []
+    for (problem, size, value), group in grouped(_ordered(results), _group).items():
+        swings = [swing(result.curve("error")) for result in group]
+        found = [result.error for result in group]
+        rows.append([problem, str(size), f"{value:g}", mean_and_spread(found), mean_and_spread(swings)])
+    return Table("The weight of the proportions", _ABOUT, ["data", "bag size", "λ", "error (%)", "swing"], rows)
+
+
+def figure(results: Results) -> Figure:
+    """A panel for each data set and bag size, a line for each λ and draw."""
+    groups = grouped(_ordered(results), lambda cell: f"{problem_title(cell)}, bags of {cell.bag_size}")
+    return panels([_panel(title, group) for title, group in groups.items()], n_columns=3)
+
+
+def _ordered(results: Results) -> Results:
+    places = {problem: place for place, problem in enumerate(grouped(results, problem_title))}
+    return sorted(
+        results, key=lambda r: (places[problem_title(r.cell)], r.cell.bag_size or 0, weight(r.cell), r.cell.draw)
+    )
+
+
+def _group(cell: Cell) -> tuple[str, int | None, float]:
+    return problem_title(cell), cell.bag_size, weight(cell)
+
+
+def _panel(title: str, group: Results) -> Draw:
+    def draw(axes: Axes) -> None:
+        for place, (value, found) in enumerate(grouped(group, weight).items()):
+            for number, result in enumerate(found):
+                curve = result.curve("error")
+                label = f"λ = {value:g}" if number == 0 else None
+                axes.plot(range(1, len(curve) + 1), curve, color=PALETTE[place % len(PALETTE)], label=label)
+        axes.set(xlabel="epoch", ylabel="test error (%)", title=title, yscale="log")
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axes.yaxis.set_minor_formatter(NullFormatter())
+        axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
+        axes.legend(fontsize=8)
+
+    return draw
