@@ -77,10 +77,12 @@ class LLPGAN(DeepClassifier):
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(int(check_random_state(random_state).randint(2**31)))
             noise = self._noise()(n, self.noise_size, torch.device("cpu"))
-            return np.asarray(self.generator_(noise))
+            device = next(self.generator_.parameters()).device  # not the CPU while a monitor looks on
+            return self.generator_.eval()(noise.to(device)).cpu().numpy()
 
     def _objective(self, bags: Bags, fabric: Fabric) -> Objective:
         networks = self._networks(Scaling.of(bags.instances))
+        self.generator_ = networks["generator"]  # so that a monitor can sample from it
         return AdversarialObjective(
             self._player(networks["classifier"], fabric),
             self._player(networks["generator"], fabric),

@@ -7,7 +7,16 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from llpgan.experiments import average_error, bag_kinds, convergence, lambdas, noises
+from llpgan.experiments import (
+    average_error,
+    bag_kinds,
+    convergence,
+    draws,
+    entropies,
+    lambdas,
+    noises,
+    times,
+)
 from llpgan.experiments.error_tables import error_figure, error_table
 from llpgan.experiments.grids import FOLDER
 from llpgan.experiments.results import Results
@@ -66,5 +75,23 @@ EXPERIMENTS = {
         FOLDER / "bag-kinds.yaml",
         bag_kinds.table,
         bag_kinds.figure,
+    ),
+    "time": Experiment(
+        "training time against sample size, and how it grows (Figure 5 d)",
+        FOLDER / "time.yaml",
+        times.table,
+        times.figure,
+    ),
+    "entropy": Experiment(
+        "the entropy of DLLP's predictions by epoch, with and without a term for it (appendix)",
+        FOLDER / "entropy.yaml",
+        entropies.table,
+        entropies.figure,
+    ),
+    "table3": Experiment(
+        "LLP-GAN over random draws of the bags (Table 3)",
+        FOLDER / "table3.yaml",
+        draws.table,
+        draws.figure,
     ),
 }
