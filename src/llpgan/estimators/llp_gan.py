@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import ClassVar
 
-import numpy as np
 import torch
 from lightning_fabric import Fabric
 from sklearn.utils import check_random_state

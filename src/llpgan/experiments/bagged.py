@@ -17,7 +17,7 @@ from llpgan.bagging import (
 )
 from llpgan.bagging.rows import BagOfRow
 from llpgan.bags import Bags
-from llpgan.columns import standard
+from llpgan.columns import steady
 from llpgan.experiments.cells import Cell
 from llpgan.experiments.data import Data
 
@@ -37,7 +37,7 @@ def _random(data: Data, cell: Cell) -> BagOfRow:
 def _clustered(data: Data, cell: Cell) -> BagOfRow:
     instances = data.instances
     if instances.ndim == 2:  # columns of a table, each with its unit
-        shift, scale = standard(instances)
+        shift, scale = steady(instances)
         instances = (instances - shift) / scale
     return clustered_bags(instances, max(1, len(data.labels) // _size(cell)), cell.draw)
 

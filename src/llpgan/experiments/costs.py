@@ -21,10 +21,10 @@ def seconds(cell: Cell) -> float:
     288
     """
     rows = rows_of(cell)
-    if cell.method not in ("DLLP", "LLPGAN", "Supervised"):
+    if cell.method not in ("DLLP", "LLPGAN", "Supervised", "GAN"):
         return _CLASSICAL.get(cell.method, 1.0) * rows / 1000
     kind = "table" if cell.dataset in _TABLES else "grey" if cell.dataset in _GREY else "colour"
-    each = (_LLPGAN if cell.method == "LLPGAN" else _DLLP)[kind]
+    each = (_LLPGAN if cell.method in ("LLPGAN", "GAN") else _DLLP)[kind]
     return each * rows * (cell.epochs or _USUAL_EPOCHS) / 1000
 
 

@@ -14,8 +14,8 @@ from llpgan.experiments.tables import Table, mean_and_spread
 _ABOUT = (
     "DLLP's mean entropy of an instance's prediction over the training instances, in nats (10 equal classes have "
     "{:.2f}), after the first and the last epoch, and the test error: mean over draws (standard deviation). The "
-    "paper sums the entropy over instances, shows a curve on MNIST, and says that DLLP comes to fairly low entropy "
-    "by itself, so that a term for it is redundant."
+    "paper sums the entropy over instances, shows a curve on MNIST, and says that DLLP comes to fairly low "
+    "entropy by itself, so that a term for it is redundant."
 )
 
 

@@ -3,18 +3,20 @@
 import os
 import platform
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from llpgan.bags import Bags
 from llpgan.estimators.base import LLPClassifier
 from llpgan.experiments.bagged import bags_of
 from llpgan.experiments.cells import Cell
 from llpgan.experiments.data import Data, data_of
 from llpgan.experiments.methods import estimator
+from llpgan.experiments.pictures import N_SAMPLES, as_text
 
 Row = dict[str, Any]
 Tick = Callable[[], None]
@@ -27,8 +29,11 @@ def measure(cell: Cell, folder: str, checkpoint: Path, tick: Tick) -> Row:
     bags = bags_of(cell, data)
     model = estimator(cell, checkpoint)
     started = time.perf_counter()
-    history = _history(_fitted(model, bags, data, tick))
+    history = _history(_fitted(model, bags, data, cell.snapshots, tick))
     errors = [row["error"] for row in history] or [error_of(model, data)]
+    samples = {str(int(epoch["epoch"])): epoch.pop("samples") for epoch in history if "samples" in epoch}
+    if samples:
+        samples["real"] = as_text(data.test_instances[:N_SAMPLES], like=data.test_instances)
     return {
         "id": cell.id,
         "cell": cell.content,
@@ -41,6 +46,7 @@ def measure(cell: Cell, folder: str, checkpoint: Path, tick: Tick) -> Row:
         "settings": _settings(model),
         "versions": {name: version(name) for name in _PACKAGES},
         "machine": machine(),
+        **({"samples": samples} if samples else {}),
     }
 
 
@@ -63,20 +69,27 @@ def machine() -> Row:
     }
 
 
-def _fitted(model: LLPClassifier, bags: Any, data: Data, tick: Tick) -> LLPClassifier:
+def _fitted(model: LLPClassifier, bags: Bags, data: Data, snapshots: Sequence[int], tick: Tick) -> LLPClassifier:
     from llpgan.estimators.deep import DeepClassifier
 
     if not isinstance(model, DeepClassifier):
         return model.fit_bags(bags)
 
-    def after_epoch(model: DeepClassifier) -> Mapping[str, float]:
+    def after_epoch(model: Any) -> dict[str, Any]:
         tick()
-        return {"error": error_of(model, data)}
+        row: dict[str, Any] = {"error": error_of(model, data)}
+        if snapshots:
+            row["samples"] = as_text(model.sample(N_SAMPLES, random_state=0), like=data.test_instances)
+        return row
 
-    return model.fit_bags(bags, monitor=after_epoch)
+    model.fit_bags(bags, monitor=after_epoch)
+    for epoch in model.history_:
+        if epoch["epoch"] not in snapshots:
+            epoch.pop("samples", None)
+    return model
 
 
-def _history(model: LLPClassifier) -> list[dict[str, float]]:
+def _history(model: LLPClassifier) -> list[dict[str, Any]]:
     return [dict(row) for row in getattr(model, "history_", [])]
 
 

@@ -2,13 +2,17 @@
 
 import inspect
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import llpgan
 from llpgan import estimators
 from llpgan.estimators.base import LLPClassifier
 from llpgan.experiments.cells import Cell
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 RUNNERS_OWN = {"epochs", "random_state", "checkpoint", "verbose", "tensorboard"}  # set by the cell or the runner
 _MakeMethod = Callable[..., LLPClassifier]
@@ -16,6 +20,16 @@ _MakeMethod = Callable[..., LLPClassifier]
 
 def _dllp() -> _MakeMethod:
     return llpgan.DLLP
+
+
+def _gan() -> _MakeMethod:
+    """LLP-GAN without proportions: a GAN with feature matching, whose classifier tells only real from fake."""
+    return partial(llpgan.LLPGAN, proportion_loss=no_proportions)
+
+
+def no_proportions(logits: "Tensor", bag_index: "Tensor", proportions: "Tensor") -> "Tensor":
+    """A proportion loss of nothing."""
+    return logits.new_zeros(())
 
 
 def _of_the_library(name: str) -> Callable[[], _MakeMethod]:
@@ -26,8 +40,14 @@ def _of_the_library(name: str) -> Callable[[], _MakeMethod]:
 METHODS: dict[str, Callable[[], _MakeMethod]] = {
     **{name: _of_the_library(name) for name in estimators.METHODS},
     "Supervised": _dllp,  # with bags of one
+    "GAN": _gan,
 }
-TITLES = {"LLPGAN": "LLP-GAN", "AlterSVM": "alter-∝SVM", "Supervised": "supervised"}
+TITLES = {
+    "LLPGAN": "LLP-GAN",
+    "AlterSVM": "alter-∝SVM",
+    "Supervised": "supervised",
+    "GAN": "GAN with feature matching",
+}
 
 
 def estimator(cell: Cell, checkpoint: Path | None = None) -> LLPClassifier:

@@ -15,6 +15,7 @@ from llpgan.experiments import (
     entropies,
     lambdas,
     noises,
+    samples,
     times,
 )
 from llpgan.experiments.error_tables import error_figure, error_table
@@ -93,5 +94,11 @@ EXPERIMENTS = {
         FOLDER / "table3.yaml",
         draws.table,
         draws.figure,
+    ),
+    "samples": Experiment(
+        "images of LLP-GAN's generator, beside those of a GAN without proportions (Figure 3)",
+        FOLDER / "samples.yaml",
+        samples.table,
+        samples.figure,
     ),
 }
