@@ -3,7 +3,7 @@
 import copy
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 from lightning_fabric import Fabric
@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
 from llpgan.bags import Bags
+from llpgan.critics import CRITICS, CriticObjective, critic_head
 from llpgan.estimators.base import Array
 from llpgan.estimators.deep import DeepClassifier
 from llpgan.networks import ACTIVATIONS, MakeGenerator, check_generator, default_pair
@@ -40,6 +41,8 @@ class LLPGAN(DeepClassifier):
         generator_loss: "feature_matching"; "feature_matching_pull_away"; "saturating", the paper's eq. 12;
             "nonsaturating"; or a function of what the classifier says of real and of fake instances, each with
             ``logits`` and ``features``.
+        critic: None, so that the classifier itself tells real from fake; or "wasserstein" (with gradient penalty)
+            or "hinge", for a score beside the classes, which the generator then raises instead of its own loss.
         noise: "uniform" on (−1, 1), "normal", or a function of how many, of which size, and the device.
         noise_size: the noise's dimensions.
         others: see :class:`~llpgan.estimators.deep.DeepClassifier`.
@@ -57,6 +60,7 @@ class LLPGAN(DeepClassifier):
     proportion_weight: float | None = None
     generator: nn.Module | MakeGenerator | None = None
     generator_loss: str | GeneratorLoss = "feature_matching"
+    critic: str | None = None
     noise: str | Noise = "uniform"
     noise_size: int = 100
 
@@ -65,6 +69,7 @@ class LLPGAN(DeepClassifier):
         "proportion_weight": [Interval(Real, 0, None, closed="neither"), None],
         "generator": [callable, None],
         "generator_loss": [StrOptions(set(GENERATOR_LOSSES)), callable],
+        "critic": [StrOptions(set(CRITICS)), None],
         "noise": [StrOptions(set(NOISES)), callable],
         "noise_size": [Interval(Integral, 1, None, closed="left")],
     }
@@ -80,17 +85,21 @@ class LLPGAN(DeepClassifier):
             return self.generator_.eval()(noise.to(device)).cpu().numpy()
 
     def _objective(self, bags: Bags, fabric: Fabric) -> Objective:
-        networks = self._networks(Scaling.of(bags.instances))
+        scaling = Scaling.of(bags.instances)
+        networks = self._networks(scaling)
         self.generator_ = networks["generator"]  # so that a monitor can sample from it
-        return AdversarialObjective(
-            self._player(networks["classifier"], fabric),
-            self._player(networks["generator"], fabric),
-            self._bag_loss(),
-            self.proportion_weight or float(bags.sizes.mean()),
-            self.generator_loss if callable(self.generator_loss) else GENERATOR_LOSSES[self.generator_loss],
-            self._noise(),
-            self.noise_size,
-        )
+        if self.critic is not None:
+            networks["critic"] = critic_head(networks["classifier"], self.instance_shape_)
+        players: Any = {name: self._player(network, fabric) for name, network in networks.items()}
+        shared: Any = {
+            "proportion_loss": self._bag_loss(),
+            "proportion_weight": self.proportion_weight or float(bags.sizes.mean()),
+            "noise": self._noise(),
+            "noise_size": self.noise_size,
+        }
+        if self.critic is not None:
+            return CriticObjective(**players, **shared, kind=CRITICS[self.critic], scaling=scaling)
+        return AdversarialObjective(**players, **shared, generator_loss=self._generator_loss())
 
     def _networks(self, scaling: Scaling) -> dict[str, nn.Module]:
         classifier = super()._networks(scaling)
@@ -109,6 +118,9 @@ class LLPGAN(DeepClassifier):
             network = make(shape, self.noise_size, ACTIVATIONS[self.activation])
         check_generator(network, shape, self.noise_size)
         return network
+
+    def _generator_loss(self) -> GeneratorLoss:
+        return self.generator_loss if callable(self.generator_loss) else GENERATOR_LOSSES[self.generator_loss]
 
     def _noise(self) -> Noise:
         return self.noise if callable(self.noise) else NOISES[self.noise]

@@ -80,4 +80,4 @@ class Cell:
         return ", ".join([self.dataset, *pair, self.method, bags, *more, *varied, f"draw {self.draw}"])
 
 
-_TELLING = ("proportion_weight", "entropy_weight", "generator_loss", "kernel")
+_TELLING = ("proportion_weight", "entropy_weight", "generator_loss", "critic", "kernel")

@@ -4,10 +4,9 @@ from itertools import pairwise
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
 
 from llpgan.experiments.cells import Cell
-from llpgan.experiments.figures import COLOURS, SOFT, Draw, panels
+from llpgan.experiments.figures import COLOURS, SOFT, Draw, error_by_epoch, panels
 from llpgan.experiments.paper import published
 from llpgan.experiments.results import Results, dataset_title, grouped, method_title, values
 from llpgan.experiments.tables import Table, mean_and_spread
@@ -75,11 +74,6 @@ def _panel(dataset: str, size: int | None, group: Results) -> Draw:
                 axes.plot(range(1, len(curve) + 1), curve, color=colour, label=label, linewidth=1.3)
             for told in published("table1", dataset, method, size or 0)[:1]:
                 axes.axhline(told, color=colour, linestyle=":", linewidth=1)
-        axes.set(xlabel="epoch", ylabel="test error (%)", title=f"{dataset_title(dataset)}, bags of {size}")
-        axes.set_yscale("log")
-        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-        axes.yaxis.set_minor_formatter(NullFormatter())
-        axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
-        axes.legend(fontsize=8)
+        error_by_epoch(axes, f"{dataset_title(dataset)}, bags of {size}")
 
     return draw

@@ -7,6 +7,7 @@ from typing import Any
 from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from llpgan.files import whole_file
 
@@ -53,6 +54,16 @@ def panels(draws: Sequence[Draw], n_columns: int | None = None, size: tuple[floa
         for place, draw in enumerate(draws, start=1):
             draw(figure.add_subplot(n_rows, n_columns, place))
     return figure
+
+
+def error_by_epoch(axes: Axes, title: str) -> None:
+    """Axes of test errors by epoch: logarithmic, since the first are many times the last."""
+    axes.set(xlabel="epoch", ylabel="test error (%)", title=title, yscale="log")
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.yaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
+    axes.legend(fontsize=8)
 
 
 def save_figure(figure: Figure, stem: Path) -> list[Path]:

@@ -2,11 +2,10 @@
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
 
 from llpgan.experiments.cells import Cell
 from llpgan.experiments.convergence import swing
-from llpgan.experiments.figures import PALETTE, Draw, panels
+from llpgan.experiments.figures import PALETTE, Draw, error_by_epoch, panels
 from llpgan.experiments.results import Results, grouped, problem_title
 from llpgan.experiments.tables import Table, mean_and_spread
 
@@ -56,10 +55,6 @@ def _panel(title: str, group: Results) -> Draw:
                 curve = result.curve("error")
                 label = f"λ = {value:g}" if number == 0 else None
                 axes.plot(range(1, len(curve) + 1), curve, color=PALETTE[place % len(PALETTE)], label=label)
-        axes.set(xlabel="epoch", ylabel="test error (%)", title=title, yscale="log")
-        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-        axes.yaxis.set_minor_formatter(NullFormatter())
-        axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
-        axes.legend(fontsize=8)
+        error_by_epoch(axes, title)
 
     return draw

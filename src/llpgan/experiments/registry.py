@@ -13,6 +13,7 @@ from llpgan.experiments import (
     convergence,
     draws,
     entropies,
+    gan_variants,
     lambdas,
     noises,
     samples,
@@ -100,5 +101,11 @@ EXPERIMENTS = {
         FOLDER / "samples.yaml",
         samples.table,
         samples.figure,
+    ),
+    "gan-variants": Experiment(
+        "LLP-GAN with other losses of the generator, and with critics",
+        FOLDER / "gan-variants.yaml",
+        gan_variants.table,
+        gan_variants.figure,
     ),
 }

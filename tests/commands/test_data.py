@@ -1,0 +1,22 @@
+from llpgan import cli
+from llpgan.commands import data as command
+
+
+def test_data_get_fetches_and_says_where(tmp_path, monkeypatch, capsys):
+    asked = []
+
+    def download(name, to, *, progress):
+        asked.append((name, to))
+        progress("file.gz", 5, None)
+        progress("file.gz", 10, 10)
+        return tmp_path / name
+
+    monkeypatch.setattr(command, "download", download)
+    assert cli.main(["data", "get", "mnist", "--to", str(tmp_path)]) == 0
+    assert asked == [("mnist", str(tmp_path))]
+    assert "mnist is in" in capsys.readouterr().err
+
+
+def test_an_unknown_data_set_is_told(tmp_path, capsys):
+    assert cli.main(["data", "get", "mnits", "--to", str(tmp_path)]) == 1
+    assert "no data set 'mnits' to download; there are mnist" in capsys.readouterr().err

@@ -1,0 +1,100 @@
+"""Each experiment from its smallest grid to table and figure, by the command that users give."""
+
+import json
+
+import pytest
+
+from llpgan import cli
+from llpgan.experiments.grids import read_grid
+from llpgan.experiments.outputs import write_outputs
+from llpgan.experiments.registry import EXPERIMENTS
+from llpgan.experiments.store import Store
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory):
+    """One folder for all, as experiments share rows."""
+    return tmp_path_factory.mktemp("out")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", list(EXPERIMENTS))
+def test_the_smoke_preset_makes_a_table_and_a_figure(name, out, capsys, tmp_path):
+    assert cli.main(["reproduce", name, "--preset", "smoke", "--out", str(out)]) == 0
+    said = capsys.readouterr().out
+    assert f"{name}.md" in said
+    cells = read_grid(EXPERIMENTS[name].grid, "smoke")
+    store = Store(out / "smoke")
+    rows = store.rows(cells)
+    assert [row["id"] for row in rows] == [cell.id for cell in cells]
+    for row in rows:
+        assert 0 <= row["error"] <= 100
+        assert not row["history"] or row["history"][-1]["error"] == row["error"]
+    for ending in ("md", "csv", "svg", "png"):
+        assert (out / "smoke" / f"{name}.{ending}").stat().st_size > 0
+    write_outputs(name, EXPERIMENTS[name], reversed(rows), tmp_path)  # from rows alone, in any order
+    for ending in ("md", "csv", "svg"):
+        again = (tmp_path / f"{name}.{ending}").read_bytes()
+        assert again == (out / "smoke" / f"{name}.{ending}").read_bytes()
+
+
+@pytest.mark.slow
+def test_rows_that_are_there_are_not_run_again_even_if_only_the_merged_file_is_left(out, tmp_path, capsys):
+    assert cli.main(["reproduce", "table1", "--preset", "smoke", "--out", str(out)]) == 0
+    merged = (out / "smoke" / "rows.jsonl").read_text()
+    (tmp_path / "smoke").mkdir()
+    (tmp_path / "smoke" / "rows.jsonl").write_text(merged)
+    capsys.readouterr()
+    assert cli.main(["reproduce", "table1", "--preset", "smoke", "--out", str(tmp_path)]) == 0
+    assert ": error" not in capsys.readouterr().err
+    assert (tmp_path / "smoke" / "rows.jsonl").read_text() == merged
+    table, again = ((folder / "smoke" / "table1.md").read_text() for folder in (out, tmp_path))
+    assert table == again
+
+
+def test_a_dry_run_lists_the_cells_and_does_nothing(tmp_path, capsys, cells):
+    assert cli.main(["reproduce", "table1", "--preset", "smoke", "--out", str(tmp_path), "--dry_run"]) == 0
+    said = capsys.readouterr().out
+    assert all(cell.id in said for cell in cells)
+    assert "9 of 9 cells are left" in said
+    assert not list(tmp_path.iterdir())
+
+
+def test_filters_choose_cells(tmp_path, capsys):
+    options = ["--preset", "cpu", "--out", str(tmp_path), "--dry_run"]
+    command = ["reproduce", "table1", "--datasets", "mnist", "--methods", "DLLP,LLPGAN", "--bag_sizes", "[16,32]"]
+    assert cli.main([*command, *options]) == 0
+    assert "8 of 8 cells are left" in capsys.readouterr().out
+    assert cli.main(["reproduce", "table1", "--bag_sizes", "17", *options]) == 1
+    assert "no cell with bag_size 17; there are 16, 32" in capsys.readouterr().err
+
+
+def test_the_list_of_experiments(capsys):
+    assert cli.main(["reproduce", "list"]) == 0
+    said = capsys.readouterr().out
+    assert all(name in said for name in EXPERIMENTS)
+    assert cli.main(["reproduce", "table9"]) == 1
+    assert "no experiment 'table9'; there are table1" in capsys.readouterr().err
+
+
+def test_data_that_is_not_there_is_told_with_the_way_to_get_it(tmp_path, capsys):
+    command = ["reproduce", "table1", "--data", str(tmp_path / "none"), "--out", str(tmp_path)]
+    assert cli.main(command) == 1
+    said = capsys.readouterr().err
+    assert f"To fetch it: llpgan data get mnist --to {tmp_path / 'none'}" in said
+
+
+def test_no_rows_yet_is_told(tmp_path, capsys):
+    assert cli.main(["reproduce", "table1", "--preset", "smoke", "--out", str(tmp_path), "--train", "false"]) == 1
+    assert "there are no rows of table1 yet" in capsys.readouterr().err
+
+
+def test_a_row_says_nothing_of_names_and_paths(tmp_path, cells):
+    from llpgan.experiments.measuring import measure
+
+    row = measure(cells[0], "data", tmp_path / "checkpoint", lambda: None)
+    text = json.dumps(row)
+    assert str(tmp_path) not in text
+    assert set(row["machine"]) == {"system", "architecture", "python", "cores", "threads", "accelerator"}
+    assert row["cell"]["dataset"] == "digits"
+    assert len(row["history"]) == cells[0].epochs
