@@ -186,3 +186,23 @@ def test_held_out_bags_of_other_classes_are_refused(bags):
     other = Bags.from_arrays(np.zeros((2, 3)), [0, 1], [[1, 0, 0], [0, 1, 0]])
     with pytest.raises(ValueError, match="held-out bags have classes"):
         DLLP().fit_bags(bags, held_out=other)
+
+
+def test_a_network_of_ours_is_the_same_setting_in_another_process(bags, tmp_path):
+    """A function's repr has an address: the checkpoint of a killed process could never be continued."""
+    model = DLLP(classifier=mlp_classifier, checkpoint=tmp_path / "state", random_state=0)
+    assert model._checkpoint(bags).fingerprint["classifier"] == "llpgan.networks.mlp.mlp_classifier"
+
+
+def test_a_monitor_that_samples_changes_nothing(bags):
+    seen = []
+
+    def watch(model):
+        seen.append(model.sample(2, random_state=0))
+        return {}
+
+    watched = LLPGAN(epochs=3, random_state=0).fit_bags(bags, monitor=watch)
+    alone = LLPGAN(epochs=3, random_state=0).fit_bags(bags)
+    np.testing.assert_array_equal(watched.predict_proba(bags.instances), alone.predict_proba(bags.instances))
+    np.testing.assert_array_equal(seen[-1], watched.sample(2, random_state=0))
+    assert not np.array_equal(seen[0], seen[-1])

@@ -52,6 +52,28 @@ def test_rows_that_are_there_are_not_run_again_even_if_only_the_merged_file_is_l
     assert table == again
 
 
+@pytest.mark.slow
+def test_a_cell_that_fails_does_not_keep_the_others_from_going_on(tmp_path, capsys, monkeypatch, cells):
+    from llpgan.experiments import running
+
+    measure = running.measure
+
+    def fails_once(cell, *others):
+        if cell == cells[1]:
+            raise MemoryError("too large")
+        return measure(cell, *others)
+
+    monkeypatch.setattr(running, "measure", fails_once)
+    command = ["reproduce", "table1", "--preset", "smoke", "--out", str(tmp_path)]
+    assert cli.main(command) == 1
+    said = capsys.readouterr()
+    assert f"1 of 9 cells failed, the others are in the table. {cells[1].id}" in said.err
+    assert "Table 1" in said.out
+    monkeypatch.undo()
+    assert cli.main(command) == 0
+    assert capsys.readouterr().err.count(": error") == 1
+
+
 def test_a_dry_run_lists_the_cells_and_does_nothing(tmp_path, capsys, cells):
     assert cli.main(["reproduce", "table1", "--preset", "smoke", "--out", str(tmp_path), "--dry_run"]) == 0
     said = capsys.readouterr().out

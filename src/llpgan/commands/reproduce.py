@@ -59,20 +59,22 @@ def reproduce(
     if dry_run:
         console.print(_plan(chosen, store))
         return
-    if train:
-        _train(chosen, store, data, threads)
+    failed = _train(chosen, store, data, threads) if train else {}
     store.merge()
     table = write_outputs(name, EXPERIMENTS[name], store.rows(cells), folder)
     console.print(table.for_terminal())
     console.print(f"{table.about}\n{folder / name}.md, .csv, .svg, .png", markup=False)
+    if failed:
+        reasons = "; ".join(f"{cell}: {error}" for cell, error in failed.items())
+        raise ValueError(f"{len(failed)} of {len(chosen)} cells failed, the others are in the table. {reasons}")
 
 
-def _train(cells: Sequence[Cell], store: Store, data: str, threads: int) -> None:
+def _train(cells: Sequence[Cell], store: Store, data: str, threads: int) -> dict[str, Exception]:
     import torch
 
     torch.set_num_threads(threads)
     with watching(cells, Console(stderr=True)) as watcher:
-        run(cells, store, data, watcher)
+        return run(cells, store, data, watcher)
 
 
 def _chosen(

@@ -9,7 +9,7 @@ from matplotlib.ticker import NullLocator
 
 from llpgan.experiments.figures import COLOURS, SOFT, panels
 from llpgan.experiments.paper import published
-from llpgan.experiments.results import Results, errors, grouped, method_title, problem_title, values
+from llpgan.experiments.results import Results, errors, grouped, method_label, problem_title, values
 from llpgan.experiments.tables import Table
 
 _ABOUT = (
@@ -25,8 +25,8 @@ def table(results: Results) -> Table:
     sizes = sorted(values(results, lambda cell: cell.bag_size or 1))
     columns = ["method", *(part for size in sizes for part in (f"{size}", f"{size}, paper"))]
     rows = [
-        [method_title(method), *(_text(mean) for pair in _means(results, method, shared, sizes) for mean in pair)]
-        for method in values(results, lambda cell: cell.method)
+        [method, *(_text(mean) for pair in _means(found, shared, sizes) for mean in pair)]
+        for method, found in grouped(results, method_label).items()
     ]
     return Table("Average error (%)", _ABOUT.format("; ".join(shared) or "none"), columns, rows)
 
@@ -36,9 +36,9 @@ def figure(results: Results) -> Figure:
     shared, sizes = _shared(results), sorted(values(results, lambda cell: cell.bag_size or 1))
 
     def draw(axes: Axes) -> None:
-        for method in values(results, lambda cell: cell.method):
-            ours, papers = zip(*_means(results, method, shared, sizes), strict=True)
-            colour, title = COLOURS.get(method, SOFT), method_title(method)
+        for title, found in grouped(results, method_label).items():
+            ours, papers = zip(*_means(found, shared, sizes), strict=True)
+            colour = COLOURS.get(title, COLOURS.get(found[0].cell.method, SOFT))
             axes.plot(sizes, [_number(mean) for mean in ours], color=colour, marker="o", label=title)
             axes.plot(sizes, [_number(mean) for mean in papers], color=colour, linestyle=":")
         axes.set_xscale("log", base=2)
@@ -53,18 +53,17 @@ def figure(results: Results) -> Figure:
 
 def _shared(results: Results) -> dict[str, str]:
     """The problems that can be averaged, with their data set: a mean over others would compare unlike things."""
-    wanted = len(values(results, lambda cell: (cell.method, cell.bag_size)))
+    wanted = len(values(results, lambda cell: (method_label(cell), cell.bag_size)))
     there = grouped(results, problem_title)
-    full = {p: g for p, g in there.items() if len(values(g, lambda c: (c.method, c.bag_size))) == wanted}
+    full = {p: g for p, g in there.items() if len(values(g, lambda c: (method_label(c), c.bag_size))) == wanted}
     return {problem: group[0].cell.dataset for problem, group in full.items()}
 
 
 def _means(
-    results: Results, method: str, shared: dict[str, str], sizes: list[int]
+    found: Results, shared: dict[str, str], sizes: list[int]
 ) -> Iterator[tuple[float | None, float | None]]:
-    """For each size the mean of ours and of the paper's."""
-    found = [result for result in results if result.cell.method == method]
-    by_problem = grouped(found, problem_title)
+    """Of one method, for each size the mean of ours and of the paper's."""
+    method, by_problem = found[0].cell.method, grouped(found, problem_title)
     for size in sizes:
         ours = [statistics.fmean(errors(by_problem[problem], bag_size=size)) for problem in shared]
         told = [published("table2", dataset, method, size)[:1] for dataset in dict.fromkeys(shared.values())]

@@ -8,7 +8,7 @@ from matplotlib.ticker import NullLocator
 
 from llpgan.experiments.figures import COLOURS, SOFT, Draw, panels
 from llpgan.experiments.paper import published
-from llpgan.experiments.results import Results, errors, grouped, method_title, problem_title, values
+from llpgan.experiments.results import Results, errors, grouped, method_label, problem_title, values
 from llpgan.experiments.tables import Table, mean_and_spread
 
 _ABOUT = (
@@ -23,9 +23,11 @@ def error_table(results: Results, title: str, paper: str) -> Table:
     names = ["labels" if size == 1 else f"{size}" for size in sizes]
     columns = ["data", "rows", "method", *(part for name in names for part in (name, f"{name}, paper"))]
     rows = []
-    for (problem, method), group in grouped(results, lambda cell: (problem_title(cell), cell.method)).items():
+    for (problem, method), group in grouped(
+        results, lambda cell: (problem_title(cell), method_label(cell))
+    ).items():
         entries = [_entries(group, paper, size) for size in sizes]
-        head = [problem, _rows_in_words(group), method_title(method)]
+        head = [problem, _rows_in_words(group), method]
         rows.append(head + [part for entry in entries for part in entry])
     return Table(title, _ABOUT, columns, rows)
 
@@ -55,9 +57,9 @@ def _panel(problem: str, group: Results, paper: str) -> Draw:
     dataset = group[0].cell.dataset
 
     def draw(axes: Axes) -> None:
-        for method, found in grouped(group, lambda cell: cell.method).items():
-            sizes = sorted(values(found, lambda cell: cell.bag_size or 1))
-            colour, title = COLOURS.get(method, SOFT), method_title(method)
+        for title, found in grouped(group, method_label).items():
+            sizes, method = sorted(values(found, lambda cell: cell.bag_size or 1)), found[0].cell.method
+            colour = COLOURS.get(title, COLOURS.get(method, SOFT))
             if sizes == [1]:
                 axes.axhline(statistics.fmean(errors(found)), color=colour, label=title, linewidth=1)
                 continue

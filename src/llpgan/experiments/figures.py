@@ -18,6 +18,8 @@ COLOURS = {
     "Supervised": "#2e9e5b",
     "InvCal": "#8a56c2",
     "AlterSVM": "#c2456b",
+    "InvCal, linear": "#b79bdb",
+    "alter-∝SVM, linear": "#e0a0b4",
     "MeanMap": "#1a9aa8",
     "BagLogistic": "#8c6d1f",
 }

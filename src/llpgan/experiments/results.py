@@ -77,6 +77,16 @@ def method_title(name: str) -> str:
     return methods.TITLES.get(name, name)
 
 
+def method_label(cell: Cell) -> str:
+    """The method, with its kernel where the grid names one.
+
+    >>> method_label(Cell("mnist", "InvCal", settings=(("kernel", "rbf"),)))
+    'InvCal, rbf'
+    """
+    kernel = dict(cell.settings).get("kernel")
+    return method_title(cell.method) + (f", {kernel}" if kernel else "")
+
+
 def _cell(content: dict[str, Any]) -> Cell:
     settings = tuple(sorted(content.get("settings", {}).items()))
     tuples: dict[str, Any] = {name: tuple(content[name]) for name in ("classes", "snapshots") if name in content}

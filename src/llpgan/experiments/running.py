@@ -12,11 +12,11 @@ from llpgan.experiments.store import Store
 _LOOK_AGAIN = 1.0  # seconds between looks at cells that others run
 
 
-def run(cells: Sequence[Cell], store: Store, data: str, watcher: Watcher) -> None:
+def run(cells: Sequence[Cell], store: Store, data: str, watcher: Watcher) -> dict[str, Exception]:
     """Run all cells that have no row, and wait for those that other processes run.
 
-    A cell that fails is told of, and the others go on; what failed is raised at the end. Data that is not there
-    ends all at once.
+    Gives the cells that failed, and why: they do not keep the others from going on. Data that is not there ends
+    all at once.
     """
     left, failed = list(cells), dict[str, Exception]()
     while left:
@@ -25,9 +25,7 @@ def run(cells: Sequence[Cell], store: Store, data: str, watcher: Watcher) -> Non
         if left and len(left) == n_before:
             watcher.waits(len(left))
             time.sleep(_LOOK_AGAIN)
-    if failed:
-        reasons = "; ".join(f"{title}: {error}" for title, error in failed.items())
-        raise RuntimeError(f"{len(failed)} of {len(cells)} cells failed: {reasons}")
+    return failed
 
 
 def _settled(cell: Cell, store: Store, data: str, watcher: Watcher, failed: dict[str, Exception]) -> bool:
