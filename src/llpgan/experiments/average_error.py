@@ -1,4 +1,4 @@
-"""The average error over the binary problems by bag size (the paper's Figure 4)."""
+"""The average error over the binary problems by bag size (the paper's Figure 5)."""
 
 import statistics
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from llpgan.experiments.tables import Table
 
 _ABOUT = (
     "Test error in per cent, averaged over the problems that every method and bag size has rows of ({}): ours, "
-    "and the same mean of the paper's Table 2 over its data sets. Each problem counts once, as the mean over "
+    "and the same mean of the paper's Table 4 over its data sets. Each problem counts once, as the mean over "
     "draws."
 )
 

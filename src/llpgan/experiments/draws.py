@@ -1,4 +1,4 @@
-"""LLP-GAN over several random draws of the bags (Table 3)."""
+"""LLP-GAN over several random draws of the bags (Table 5)."""
 
 import statistics
 
@@ -28,7 +28,7 @@ def table(results: Results) -> Table:
         told = [f"{value:g}" for value in published("table3", dataset, "LLPGAN", size or 0)] or ["", "", ""]
         rows.append([dataset_title(dataset), str(size), *ours, *told])
     ours, papers = ["draws", "wrong", "accuracy", "deviation"], ["draws, paper", "accuracy, paper", "dev., paper"]
-    return Table("Table 3: draws of bags", _ABOUT, ["data", "bag size", *ours, *papers], rows)
+    return Table("Draws of bags", _ABOUT, ["data", "bag size", *ours, *papers], rows)
 
 
 def figure(results: Results) -> Figure:

@@ -1,4 +1,4 @@
-"""LLP-GAN's error for several weights λ of the proportion loss (the paper's Figure 5 a to c)."""
+"""LLP-GAN's error for several weights λ of the proportion loss (the paper's Figure 6 a to c)."""
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure

@@ -1,4 +1,4 @@
-"""Images of LLP-GAN's generator as it learns, beside those of a GAN without proportions (the paper's Figure 3)."""
+"""Images of LLP-GAN's generator as it learns, beside those of a GAN without proportions (the paper's Figure 4)."""
 
 from collections.abc import Iterator
 

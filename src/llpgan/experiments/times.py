@@ -1,4 +1,4 @@
-"""Training time against sample size (the paper's Figure 5 d), and how it grows."""
+"""Training time against sample size (the paper's Figure 6 d), and how it grows."""
 
 import statistics
 
