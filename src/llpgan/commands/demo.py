@@ -35,21 +35,21 @@ def demo(out: str = "demo", seed: int = 0, epochs: int = 100, overwrite: bool = 
     console = Console(highlight=False)
     election = load_election()
     _introduce(console, election)
-    console.print("Learning from the 51 results alone, with a network and with logistic regression on bags:")
+    console.print("Learning from the 51 results alone, with a network and with logistic regression:")
     models = [DLLP(random_state=seed, epochs=epochs, verbose=True), BagLogistic(random_state=seed)]
     found = [(model, _judged(model.fit_bags(election.bags), election)) for model in models]
     console.print(_comparison(found, election))
     best = models[-1]
     console.print(_some_people(best, election))
     _keep(best, election.bags, folder, overwrite)
-    console.print(_what_next(folder))
+    console.print(_what_next(folder), soft_wrap=True)
 
 
 def _introduce(console: Console, election: Election) -> None:
     bags = election.bags
     console.print(
-        f"[bold]51 numbers in, individual voters out.[/bold] Of each state only its official result in the\n"
-        f"election of 2016 is known. Of {len(election.votes):,} voters of a survey we know the state, age, race,\n"
+        f"[bold]51 numbers in, individual voters out.[/bold] Of each state only its official result in the "
+        f"election of 2016 is known. Of {len(election.votes):,} voters of a survey we know the state, age, race, "
         f"ideology and other answers; how they voted is hidden.\n"
     )
     table = Table("state", "voters asked", "official share of Trump", title="What is known", title_justify="left")
