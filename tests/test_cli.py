@@ -111,6 +111,7 @@ def test_a_config_file_stands_for_options(files, capsys):
     assert llpgan.load("again").C == 0.5
 
 
+@pytest.mark.slow
 def test_the_same_command_gives_the_same_model(files):
     command = [*FIT[:-1], "DLLP", "--method.epochs", "2"]
     cli.main([*command, "--out", "one"])
@@ -122,6 +123,7 @@ def test_the_same_command_gives_the_same_model(files):
     )
 
 
+@pytest.mark.slow
 def test_an_output_that_exists_is_kept_unless_overwrite(files, capsys):
     cli.main(FIT)
     before = (files / "model" / "model.json").read_bytes()
@@ -204,6 +206,7 @@ def test_help_and_version(capsys):
     assert "the column, or the columns, that say which bag" in said
 
 
+@pytest.mark.slow
 def test_the_installed_command_ends_with_its_exit_code(tmp_path):
     command = [sys.executable, "-m", "llpgan", "predict", "nowhere", "nothing.csv"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)

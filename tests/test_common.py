@@ -24,7 +24,12 @@ def estimators(**wanted):
 
 
 QUICK = {"random_state": 0, "epochs": 40, "n_restarts": 2, "n_resamples": 5}
-each_estimator = pytest.mark.parametrize("estimator", estimators(**QUICK), ids=lambda e: type(e).__name__)
+SLOW = {"LLPGAN", "ConvSVM", "AlterSVM"}  # a second or two each time
+each_estimator = pytest.mark.parametrize(
+    "estimator",
+    [pytest.param(e, marks=[pytest.mark.slow] * (type(e).__name__ in SLOW)) for e in estimators(**QUICK)],
+    ids=lambda e: type(e).__name__,
+)
 
 
 @pytest.mark.slow

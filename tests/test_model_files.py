@@ -205,6 +205,7 @@ def test_weights_that_do_not_fit_are_refused(tmp_path, bags):
         load(tmp_path / "model")
 
 
+@pytest.mark.slow
 def test_a_full_disk_leaves_nothing(saved):
     """A limit on the size of files fails as a full disk does, in the middle of writing."""
     script = (
@@ -223,6 +224,7 @@ def test_a_full_disk_leaves_nothing(saved):
     assert type(load(saved)).__name__ == "MeanMap"
 
 
+@pytest.mark.slow
 def test_the_machine_that_predicts_needs_no_training_data_and_no_torch(saved):
     script = (
         f"import sys; from llpgan import load; model = load({str(saved)!r})\n"

@@ -259,6 +259,7 @@ def test_the_file_tells_what_it_is():
     assert what["city"] == 'a category; "" is missing'
 
 
+@pytest.mark.slow
 def test_a_method_without_a_network_is_exported_without_torch():
     fit = "to_onnx(MeanMap().fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]))"
     code = f"import sys; from llpgan import MeanMap; from llpgan.onnx_export import to_onnx; {fit}"

@@ -10,6 +10,7 @@ from tests.test_cli import files  # noqa: F401, a fixture
 COMPARE = ["compare", "people.csv", "--bag", "state", "--proportions", "results.csv", "--label", "vote"]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("files")
 def test_from_files_to_the_chosen_model(tmp_path, capsys):
     command = [*COMPARE, "--methods", "[MeanMap, LaplacianMeanMap]", "--folds", "3"]

@@ -25,6 +25,7 @@ def all_labelings(bags, shares):
             yield labels
 
 
+@pytest.mark.slow
 def test_the_most_violating_labels_are_near_the_best_of_all(small, rng):
     for _ in range(5):
         alpha = rng.uniform(0, 0.1, size=12)

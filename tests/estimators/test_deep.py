@@ -61,6 +61,7 @@ def test_samples_need_a_fitted_model():
         LLPGAN().sample(1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_without_groups_it_is_a_supervised_classifier(method, rng):
     """Labels that no bag of two or more could tell: each row's own."""
@@ -97,6 +98,7 @@ def test_activation_of_both_networks(activation, bags):
         assert used == {kind}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("generator_loss", ["feature_matching_pull_away", "saturating", "nonsaturating"])
 def test_other_objectives_of_the_generator(generator_loss, bags, blobs):
     model = LLPGAN(generator_loss=generator_loss, proportion_weight=5, random_state=0).fit_bags(bags)

@@ -82,6 +82,7 @@ def test_the_bag_mean_kernel_is_the_mean_over_pairs(noisy_bags, monkeypatch):
     np.testing.assert_allclose(found, [[cdist(a, b).mean() for b in rows] for a in rows])
 
 
+@pytest.mark.slow
 def test_blocks_do_not_change_predictions(noisy_bags, monkeypatch):
     whole = InvCal(kernel="rbf").fit_bags(noisy_bags).predict_proba(noisy_bags.instances)
     monkeypatch.setattr("llpgan.estimators.inv_cal._ROWS_AT_ONCE", 16)

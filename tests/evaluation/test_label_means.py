@@ -24,6 +24,7 @@ rows = st.lists(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None)
 @given(rows, st.sampled_from([(0, 0, 0, 1, 1, 2), (0, 0, 1, 1, 2, 2), (0, 1, 2, 3, 4, 5), (0, 0, 0, 0, 1, 1)]))
 def test_unbiased_over_all_ways_to_deal_the_rows(drawn, bag_of_row):
@@ -70,6 +71,7 @@ def test_figures_that_are_the_labels_are_known_without_error(rng):
     np.testing.assert_allclose(found.leave_one_out, 1)
 
 
+@pytest.mark.slow
 def test_noise_in_proportions_is_taken_off_the_spread(rng):
     spreads = []
     for _ in range(300):

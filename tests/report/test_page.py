@@ -91,6 +91,7 @@ def test_the_same_model_gives_the_same_bytes(bags):
     assert one == other
 
 
+@pytest.mark.slow
 def test_names_are_text_wherever_they_stand():
     page = nasty_page()
     read = Reader(page)
@@ -147,6 +148,7 @@ def test_a_long_table_of_bags_says_how_many_more(rng):
     assert "Every bag has the same size: 2." in page
 
 
+@pytest.mark.slow
 def test_accuracy_without_labels_is_promised_from_held_out_random_bags_only():
     instances = np.random.default_rng(1).normal(size=(1600, 2))
     labels, groups = (instances[:, 0] > 0).astype(int), np.arange(800) // 8

@@ -51,6 +51,7 @@ def test_every_bag_is_judged_once_by_a_model_that_has_not_seen_it(bags):
         np.testing.assert_allclose(row["hard_total_variation"], expected.hard_total_variation, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_rows_in_any_number_of_processes(bags):
     one, two = compare(bags, TWO, cv=2), compare(bags, TWO, cv=2, n_jobs=2)
     assert without_seconds(one.rows) == without_seconds(two.rows)
@@ -88,6 +89,7 @@ compare(bags, ["MeanMap"], cv=3, rows=sys.argv[1], listener=kill if sys.argv[2] 
 """
 
 
+@pytest.mark.slow
 def test_a_process_that_is_killed_has_its_rows_on_disk(tmp_path):
     path = tmp_path / "rows.jsonl"
     command = [sys.executable, "-c", KILLED, str(path)]
