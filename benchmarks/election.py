@@ -24,7 +24,11 @@ def run() -> list[Row]:
     torch.set_num_threads(1)  # small networks: a second thread only waits
     quick_first = list(reversed(METHODS))
     cells = ((method, seed) for seed, method in product(SEEDS, quick_first) if seed == 0 or is_random(method))
-    rows = measured_rows(RESULTS / "election.jsonl", ("method", "seed"), cells, measured)
+    return shown(measured_rows(RESULTS / "election.jsonl", ("method", "seed"), cells, measured))
+
+
+def shown(rows: list[Row]) -> list[Row]:
+    """The table of what is measured so far, on its page."""
     summary = [summarised(rows, method) for method in METHODS]
     about = (
         "Learned from 51 official results with default settings, judged by the votes of 44,932 people; made from "
