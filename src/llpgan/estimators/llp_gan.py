@@ -15,7 +15,7 @@ from torch import nn
 from llpgan.bags import Bags
 from llpgan.critics import CRITICS, CriticObjective, critic_head
 from llpgan.estimators.base import Array
-from llpgan.estimators.deep import DeepClassifier
+from llpgan.estimators.deep import DeepClassifier, quick
 from llpgan.networks import ACTIVATIONS, MakeGenerator, check_generator, default_pair
 from llpgan.objectives import GENERATOR_LOSSES, NOISES, AdversarialObjective, GeneratorLoss, Noise, Objective
 from llpgan.scaling import Scaling, Unscaling
@@ -103,7 +103,7 @@ class LLPGAN(DeepClassifier):
 
     def _networks(self, scaling: Scaling) -> dict[str, nn.Module]:
         classifier = super()._networks(scaling)
-        return {**classifier, "generator": nn.Sequential(self._generator(), Unscaling(scaling))}
+        return {**classifier, "generator": quick(nn.Sequential(self._generator(), Unscaling(scaling)))}
 
     def _keep(self, classifier: nn.Module, objective: Objective) -> None:
         super()._keep(classifier, objective)

@@ -46,7 +46,7 @@ def _networks(model: LLPClassifier) -> dict[str, Any]:
 
 def _weights(model: LLPClassifier) -> Arrays:
     return {
-        f"{name}.{part}": tensor.numpy()
+        f"{name}.{part}": tensor.contiguous().numpy()  # safetensors writes memory as it lies
         for name, network in _networks(model).items()
         for part, tensor in network.state_dict().items()
     }
