@@ -62,13 +62,13 @@ def supervised_step() -> Step:
 
 def step_of(model: DeepClassifier) -> Step:
     objective, dataset = prepared(model)
-    batch = dataset.__getitems__(range(BAGS_A_STEP))
+    batch = dataset.batch(range(BAGS_A_STEP))
     return lambda: objective.step(batch)
 
 
 def one_by_one(model: DeepClassifier) -> Step:
     objective, dataset = prepared(model)
-    batches = [dataset[bag] for bag in range(BAGS_A_STEP)]
+    batches = [dataset.batch([bag]) for bag in range(BAGS_A_STEP)]
     return lambda: [objective.step(batch) for batch in batches]
 
 

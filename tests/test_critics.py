@@ -43,9 +43,16 @@ def test_every_player_moves_and_the_step_improves_what_each_wants(bags, kind):
     networks = [classifier, critic_head(classifier, (3,)), mlp_generator((3,), 5)]
     before = copy.deepcopy(networks)
     players = [Player(network, lambda p: torch.optim.SGD(p, 0.01), FABRIC) for network in networks]
-    scaling = Scaling(np.zeros(3), np.ones(3))
-    objective = CriticObjective(*players, proportion_loss, 2.0, CRITICS[kind], scaling, NOISES["uniform"], 5)
-    batch = BagDataset(bags).__getitems__(range(bags.n_bags))
+    objective = CriticObjective(
+        **dict(zip(("classifier", "critic", "generator"), players, strict=True)),
+        proportion_loss=proportion_loss,
+        proportion_weight=2.0,
+        noise=NOISES["uniform"],
+        noise_size=5,
+        kind=CRITICS[kind],
+        scaling=Scaling(np.zeros(3), np.ones(3)),
+    )
+    batch = BagDataset(bags).batch(range(bags.n_bags))
     losses = objective.step(batch)
     assert all(torch.isfinite(loss) for loss in losses.values())
     assert ("penalty" in losses) == (kind == "wasserstein")
@@ -80,3 +87,8 @@ def test_it_learns_is_resumed_and_samples(tmp_path, blobs, kind):
         LLPGAN(**settings, checkpoint=tmp_path / "state").fit_bags(bags, monitor=stop)
     resumed = LLPGAN(**settings, checkpoint=tmp_path / "state").fit_bags(bags)
     np.testing.assert_array_equal(resumed.predict_proba(instances), whole.predict_proba(instances))
+
+
+def test_a_critic_takes_whole_steps(bags):
+    with pytest.raises(ValueError, match="takes a step whole"):
+        LLPGAN(critic="hinge", max_instances_per_step=8).fit_bags(bags)

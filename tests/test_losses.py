@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
@@ -170,3 +171,25 @@ def test_order_of_rows_and_bags_does_not_matter():
     for loss in BAG_LOSSES:
         expected = loss(logits, bag_index, proportions)
         torch.testing.assert_close(loss(logits[rows], renamed[rows], proportions[bags]), expected)
+
+
+def test_without_its_sampling_bias_a_sample_s_loss_is_that_of_the_bag(rng):
+    """The mean over many samples of 40 of 200; sure predictions, so that samples differ much."""
+    logits = torch.as_tensor(rng.normal(size=(200, 3))) * 4
+    proportions = torch.tensor([[0.2, 0.3, 0.5]], dtype=torch.float64)
+    whole = losses.proportion_loss(logits, torch.zeros(200, dtype=torch.int64), proportions).item()
+    places, sizes = torch.zeros(40, dtype=torch.int64), torch.tensor([200])
+    samples = [logits[rng.choice(200, 40, replace=False)] for _ in range(3000)]
+    plain = np.array([losses.proportion_loss(sample, places, proportions).item() for sample in samples])
+    corrections = np.array([losses.sampling_correction(s, places, proportions, sizes).item() for s in samples])
+    bias, left = plain.mean() - whole, (plain - corrections).mean() - whole
+    error = plain.std() / np.sqrt(len(plain))
+    assert bias > 10 * error
+    assert abs(left) < 0.1 * bias + 3 * error
+
+
+def test_a_whole_bag_has_no_sampling_bias(rng):
+    logits = torch.as_tensor(rng.normal(size=(30, 4)))
+    bag_index = torch.as_tensor(np.repeat([0, 1], [10, 20]))
+    proportions = torch.full((2, 4), 0.25, dtype=torch.float64)
+    assert losses.sampling_correction(logits, bag_index, proportions, torch.tensor([10, 20])).item() == 0

@@ -21,20 +21,26 @@ def player(network, rate=0.1):
 
 
 def everything(bags):
-    return BagDataset(bags).__getitems__(range(bags.n_bags))
+    return BagDataset(bags).batch(range(bags.n_bags))
 
 
 def adversarial(generator_loss="feature_matching", weight=2.0):
     torch.manual_seed(0)
     return AdversarialObjective(
-        player(plain_mlp((3,), 2)),
-        player(mlp_generator((3,), 5)),
-        proportion_loss,
-        weight,
-        GENERATOR_LOSSES[generator_loss],
-        NOISES["uniform"],
-        5,
+        classifier=player(plain_mlp((3,), 2)),
+        generator=player(mlp_generator((3,), 5)),
+        proportion_loss=proportion_loss,
+        proportion_weight=weight,
+        generator_loss=GENERATOR_LOSSES[generator_loss],
+        noise=NOISES["uniform"],
+        noise_size=5,
     )
+
+
+def outputs_of(objective, batch, noise):
+    """Of real instances and of the fakes that the noise becomes."""
+    network = objective.classifier.bare
+    return network(batch.instances), network(objective.generator.bare(noise))
 
 
 def test_dllp_s_gradient_does_not_depend_on_the_order_of_rows_and_bags(bags):
@@ -64,7 +70,10 @@ def test_dllp_takes_the_step_of_its_loss(bags):
     loss = loss - 0.5 * (posterior * posterior.log()).sum(1).mean()
     gradients = torch.autograd.grad(loss, list(network.parameters()))
     expected = [p.detach() - 0.1 * g for p, g in zip(network.parameters(), gradients, strict=True)]
-    ProportionObjective(player(network), proportion_loss, entropy_weight=0.5).step(batch)
+    objective = ProportionObjective(
+        classifier=player(network), proportion_loss=proportion_loss, entropy_weight=0.5
+    )
+    objective.step(batch)
     for parameter, value in zip(network.parameters(), expected, strict=True):
         torch.testing.assert_close(parameter.detach(), value)
 
@@ -81,26 +90,19 @@ def test_the_classifier_s_step_improves_what_eq_4_asks_for(bags):
 
     before = losses()
     for _ in range(30):
-        objective._classifier_step(batch, *objective._outputs(batch.instances, fakes))
+        real, fake = (objective.classifier.outputs(x, len(x)) for x in (batch.instances, fakes))
+        objective._classifier_step(batch, real, fake)
     assert (losses() < before).all()
-
-
-def test_real_and_fake_in_one_pass_or_in_two_are_the_same(bags):
-    objective, batch = adversarial(), everything(bags)
-    fakes = torch.randn(80, 3)
-    together = objective._outputs(batch.instances, fakes)
-    objective.mixes_instances = True
-    for one, two in zip(together, objective._outputs(batch.instances, fakes), strict=True):
-        torch.testing.assert_close(tuple(one), tuple(two))
 
 
 def test_batch_norm_never_sees_real_and_fake_together(bags):
     objective, batch = adversarial(), everything(bags)
-    network = plain_mlp((3,), 2, activation=lambda: torch.nn.BatchNorm1d(256))
-    batch_norm = AdversarialObjective(player(network), objective.generator, proportion_loss, 1.0, *[None] * 3)
-    alone = network(batch.instances).logits
-    real, _ = batch_norm._outputs(batch.instances, torch.full((80, 3), 1e6))
-    torch.testing.assert_close(real.logits, alone)
+    seen = []
+    norm = torch.nn.BatchNorm1d(256)
+    norm.register_forward_hook(lambda module, inputs, output: seen.append(len(inputs[0])))
+    objective.classifier = player(plain_mlp((3,), 2, activation=lambda: norm))
+    objective.step(batch)
+    assert set(seen) == {80}
 
 
 @pytest.mark.parametrize("generator_loss", GENERATOR_LOSSES)
@@ -108,9 +110,7 @@ def test_the_generator_s_step_moves_only_the_generator(generator_loss, bags):
     objective, batch = adversarial(generator_loss), everything(bags)
     classifier = copy.deepcopy(objective.classifier.bare.state_dict())
     generator = copy.deepcopy(objective.generator.bare.state_dict())
-    objective._generator_step(
-        objective.classifier.bare(batch.instances), objective.generator.bare(torch.randn(80, 5))
-    )
+    objective._generator_step(*outputs_of(objective, batch, torch.randn(80, 5)))
     for name, value in objective.classifier.bare.state_dict().items():
         assert torch.equal(value, classifier[name])
     assert not torch.equal(objective.generator.bare[0][0].weight, generator["0.0.weight"])
@@ -128,7 +128,7 @@ def test_the_generator_comes_nearer_to_the_real_features(bags):
 
     before = distance()
     for _ in range(20):
-        objective._generator_step(objective.classifier.bare(batch.instances), objective.generator.bare(noise))
+        objective._generator_step(*outputs_of(objective, batch, noise))
     assert distance() < before
 
 
@@ -142,14 +142,13 @@ def test_adversarial_generators_learn_to_pass_for_real(generator_loss, bags):
 
     before = taken_for_fake()
     for _ in range(20):
-        objective._generator_step(objective.classifier.bare(batch.instances), objective.generator.bare(noise))
+        objective._generator_step(*outputs_of(objective, batch, noise))
     assert taken_for_fake() < before
 
 
 def test_the_classifier_s_step_leaves_the_generator_alone(bags):
     objective, batch = adversarial(), everything(bags)
-    fakes = objective.generator.network(torch.randn(80, 5))
-    objective._classifier_step(batch, *objective._outputs(batch.instances, fakes.detach()))
+    objective._classifier_step(batch, *outputs_of(objective, batch, torch.randn(80, 5)))
     assert all(p.grad is None for p in objective.generator.bare.parameters())
 
 

@@ -209,7 +209,7 @@ def test_held_out_bags_can_be_given(bags):
     model = DLLP(epochs=2, random_state=0).fit_bags(bags, held_out=bags)
     network = plain_mlp((3,), 2)
     dataset = BagDataset(bags)
-    batch = dataset.__getitems__(range(10))
+    batch = dataset.batch(range(10))
     expected = proportion_loss(network(batch.instances)[0], batch.bag_index, batch.proportions).item()
     losses = held_out_losses(network, dataset, torch.device("cpu"))
     assert np.mean(losses) == pytest.approx(expected, rel=1e-5)

@@ -4,7 +4,8 @@ The classifier's K logits then only meet the proportions. Whether an instance is
 c(x) = w·φ(x) + b of the same features φ, and so still shapes them.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
@@ -12,8 +13,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from llpgan.loading import BagBatch
-from llpgan.losses import ProportionLoss
-from llpgan.objectives import Losses, Noise, Player
+from llpgan.objectives import Game, Losses, Player, bag_loss, minimise
 from llpgan.scaling import Scaling
 
 
@@ -49,58 +49,43 @@ class Critic(NamedTuple):
 CRITICS = {"wasserstein": Critic(wasserstein_loss, 10.0), "hinge": Critic(hinge_loss, 0.0)}
 
 
-class CriticObjective:
+@dataclass(kw_only=True, eq=False)
+class CriticObjective(Game):
     """One step of the generator, whose fakes should score high; then one of classifier and critic together."""
 
-    def __init__(
-        self,
-        classifier: Player,
-        critic: Player,
-        generator: Player,
-        proportion_loss: ProportionLoss,
-        proportion_weight: float,
-        kind: Critic,
-        scaling: Scaling,
-        noise: Noise,
-        noise_size: int,
-    ) -> None:
-        self.classifier = classifier
-        self.critic = critic
-        self.generator = generator
-        self.proportion_loss = proportion_loss
-        self.proportion_weight = proportion_weight
-        self.kind = kind
-        self.scaling = scaling
-        self.noise = noise
-        self.noise_size = noise_size
-        self.players = {"classifier": classifier, "critic": critic, "generator": generator}
+    critic: Player
+    kind: Critic
+    scaling: Scaling
+
+    @property
+    def players(self) -> Mapping[str, Player]:
+        """All that training changes."""
+        return {**super().players, "critic": self.critic}
 
     def step(self, batch: BagBatch) -> Losses:
         """The generator's step, then the others' against the same fakes."""
-        n_fakes = max(2, len(batch.instances))  # batch norm needs two
-        fakes = self.generator.network(self.noise(n_fakes, self.noise_size, batch.instances.device))
-        return self._generator_step(fakes) | self._classifier_step(batch, fakes.detach())
+        fakes = self.fakes(batch)
+        scores = self._score(fakes)
+        return self._generator_step(scores) | self._classifier_step(batch, fakes.detach(), scores)
 
-    def _generator_step(self, fakes: Tensor) -> Losses:
-        with self.classifier.frozen() as classifier, self.critic.frozen() as critic:
-            loss = -critic(classifier(fakes)[1]).float().mean()
-        self.generator.minimise(loss)
+    def _generator_step(self, scores: Tensor) -> Losses:
+        loss = -scores.mean()
+        minimise(loss, self.generator, keep=True)
         return {"generator_loss": loss}
 
-    def _classifier_step(self, batch: BagBatch, fakes: Tensor) -> Losses:
+    def _classifier_step(self, batch: BagBatch, fakes: Tensor, scores: Tensor) -> Losses:
+        assert isinstance(batch.instances, Tensor)  # a critic takes a step whole
         logits, features = self.classifier.network(batch.instances)
         losses = {
-            "proportion_loss": self.proportion_loss(logits, batch.bag_index, batch.proportions),
-            "critic_loss": self.kind.loss(self.critic.network(features), self._score(fakes)),
+            "proportion_loss": bag_loss(self.proportion_loss, logits, batch),
+            "critic_loss": self.kind.loss(self.critic.network(features), scores),
         }
         total = losses["critic_loss"] + self.proportion_weight * losses["proportion_loss"]
         if self.kind.penalty:
             real = batch.instances.to(fakes.dtype)  # bytes have no gradient
             losses["penalty"] = gradient_penalty(self._score, real, fakes, self.scaling.scale)
             total = total + self.kind.penalty * losses["penalty"]
-        self.critic.optimiser.zero_grad()
-        self.classifier.minimise(total)  # its backward pass reaches the critic too
-        self.critic.optimiser.step()
+        minimise(total, self.classifier, self.critic)
         return losses
 
     def _score(self, instances: Tensor) -> Tensor:

@@ -51,6 +51,23 @@ def proportion_bound(logits: Tensor, bag_index: Tensor, proportions: Tensor) -> 
     return -(proportions * mean_logs).sum(1).mean()
 
 
+def sampling_correction(logits: Tensor, bag_index: Tensor, proportions: Tensor, full_sizes: Tensor) -> Tensor:
+    """By how much :func:`proportion_loss` of samples from bags is above that of the bags, to second order.
+
+    The log of a sample's mean p̄ lies below that of the bag's, since log is concave: by σ²(1 − s/m) / (2 s p̄²) for
+    a sample of s of m without replacement. Left in, that pulls each sample, and so each instance, to the bag's
+    proportions: the trap of :func:`proportion_bound`, which is a sample of one.
+    """
+    n_bags = len(proportions)
+    log_posterior = logits.log_softmax(1)
+    relative = (log_posterior - log_bag_means(log_posterior, bag_index, n_bags)[bag_index]).exp()
+    sizes = _sizes(bag_index, logits, n_bags)
+    unbiased = sizes / (sizes - 1).clamp(min=1)
+    variance = (bag_means(relative.square(), bag_index, n_bags) - 1) * unbiased
+    bias = variance * (1 - sizes / full_sizes[:, None]) / (2 * sizes)
+    return (proportions * bias).sum(1).mean()
+
+
 def instance_entropy(logits: Tensor) -> Tensor:
     """E_in (eq. 3): the mean entropy of the instances' posteriors."""
     log_posterior = logits.log_softmax(1)

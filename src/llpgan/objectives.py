@@ -1,15 +1,15 @@
 """What one step of training minimises. The loop in :mod:`llpgan.training` knows only :class:`Objective`."""
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Protocol
 
 import torch
 from lightning_fabric import Fabric
 from torch import Tensor, nn
-from torch.nn.modules.batchnorm import _BatchNorm
 from torch.optim import Optimizer
 
+from llpgan.chunks import Instances, outputs, stride_of_features
 from llpgan.loading import BagBatch
 from llpgan.losses import (
     ProportionLoss,
@@ -17,54 +17,68 @@ from llpgan.losses import (
     feature_matching,
     instance_entropy,
     nonsaturating_loss,
+    proportion_loss,
     pull_away,
     real_loss,
+    sampling_correction,
     saturating_loss,
 )
 from llpgan.networks import Output
+from llpgan.ranks import Ranks
 
 Losses = dict[str, Tensor]
 MakeOptimiser = Callable[[list[nn.Parameter]], Optimizer]
 GeneratorLoss = Callable[[Output, Output], Tensor]  # of what the classifier says of real and of fake instances
 Noise = Callable[[int, int, torch.device], Tensor]  # how many, of which size, where
+MOST_FAKES = 1024  # of a step: beyond that their mean features change little
 
 
 class Player:
-    """A network and the optimiser that trains it; what is frozen when it comes stays so."""
+    """A network and the optimiser that trains it; what is frozen when it comes stays so.
 
-    def __init__(self, network: nn.Module, make_optimiser: MakeOptimiser, fabric: Fabric) -> None:
+    Args:
+        network: to be trained.
+        make_optimiser: from what is not frozen in it.
+        fabric: of the device, precision and processes.
+        at_once: how many instances the network sees at once; more are taken in chunks, with the same gradient.
+    """
+
+    def __init__(
+        self, network: nn.Module, make_optimiser: MakeOptimiser, fabric: Fabric, at_once: int | None = None
+    ) -> None:
         self.bare = network
         self.fabric = fabric
+        self.ranks = Ranks(fabric)
+        self.at_once = at_once
         self.trained = [p for p in network.parameters() if p.requires_grad]
         optimiser = make_optimiser(self.trained)
         self.network, self.optimiser = fabric.setup(network, optimiser)
         self.rates = [group["lr"] for group in optimiser.param_groups]
 
-    def minimise(self, loss: Tensor) -> None:
-        """Take one step down the loss."""
-        self.optimiser.zero_grad()
-        self.fabric.backward(loss)
-        self.optimiser.step()
+    def outputs(self, instances: Instances, n: int) -> Output:
+        """What a classifier says of n instances, of which these are this process's share."""
+        every, start = stride_of_features(n), self.ranks.share(n).start
+        found = outputs(self.network, instances, self.at_once, every, first=-start % every)
+        return Output(self.ranks.gathered(found.logits, n), self.ranks.gathered(found.features, n, every))
 
     def slow_to(self, share: float) -> None:
         """Learn at this share of the first learning rate from now on."""
         for group, rate in zip(self.optimiser.param_groups, self.rates, strict=True):
             group["lr"] = rate * share
 
-    @contextmanager
-    def frozen(self) -> Iterator[nn.Module]:
-        """The bare network with its parameters fixed: gradients flow through it, not into it.
 
-        Bare, because a wrapper for several processes would wait for gradients that never come.
-        """
-        for parameter in self.trained:
-            parameter.requires_grad_(False)
-        try:
-            with self.fabric.autocast():
-                yield self.bare
-        finally:
-            for parameter in self.trained:
-                parameter.requires_grad_(True)
+def minimise(loss: Tensor, *players: Player, keep: bool = False) -> None:
+    """These players take one step down the loss; gradients flow through the others, not into them.
+
+    With ``keep``, others can still go down another loss of the same outputs.
+    """
+    for player in players:
+        player.optimiser.zero_grad()
+    trained = [parameter for player in players for parameter in player.trained]
+    players[0].fabric.backward(loss, inputs=trained, retain_graph=keep)
+    players[0].ranks.sum_gradients(trained)
+    for player in players:
+        player.optimiser.step()
 
 
 class Objective(Protocol):
@@ -78,90 +92,96 @@ class Objective(Protocol):
         """Improve every player by one step, and say what the losses were."""
 
 
+@dataclass(kw_only=True, eq=False)
 class ProportionObjective:
     """DLLP: the proportion loss alone, or (eq. 3) with the instances' entropy."""
 
-    def __init__(self, classifier: Player, proportion_loss: ProportionLoss, entropy_weight: float = 0.0) -> None:
-        self.classifier = classifier
-        self.proportion_loss = proportion_loss
-        self.entropy_weight = entropy_weight
-        self.players = {"classifier": classifier}
+    classifier: Player
+    proportion_loss: ProportionLoss
+    entropy_weight: float = 0.0
+
+    @property
+    def players(self) -> Mapping[str, Player]:
+        """The classifier alone."""
+        return {"classifier": self.classifier}
 
     def step(self, batch: BagBatch) -> Losses:
         """One step of the classifier."""
-        logits, _ = self.classifier.network(batch.instances)
-        proportion = self.proportion_loss(logits, batch.bag_index, batch.proportions)
-        with torch.set_grad_enabled(self.entropy_weight > 0):  # else it is only watched
-            entropy = instance_entropy(logits)
-        self.classifier.minimise(proportion + self.entropy_weight * entropy)
+        with self.classifier.ranks.own_random():
+            logits, _ = self.classifier.outputs(batch.instances, len(batch.bag_index))
+            proportion = bag_loss(self.proportion_loss, logits, batch)
+            with torch.set_grad_enabled(self.entropy_weight > 0):  # else it is only watched
+                entropy = instance_entropy(logits)
+            minimise(proportion + self.entropy_weight * entropy, self.classifier)
         return {"proportion_loss": proportion, "entropy": entropy}
 
 
-class AdversarialObjective:
+@dataclass(kw_only=True, eq=False)
+class Game:
+    """What a classifier and a generator that play against each other have in common."""
+
+    classifier: Player
+    generator: Player
+    proportion_loss: ProportionLoss
+    proportion_weight: float
+    noise: Noise
+    noise_size: int
+
+    @property
+    def players(self) -> Mapping[str, Player]:
+        """All that training changes."""
+        return {"classifier": self.classifier, "generator": self.generator}
+
+    def fakes(self, batch: BagBatch) -> Tensor:
+        """As many fakes as the step has instances, up to a limit, and two at least, for batch norm.
+
+        Every process makes them all, so that batch norm sees all.
+        """
+        n = min(max(2, len(batch.bag_index)), MOST_FAKES)
+        return self.generator.network(self.noise(n, self.noise_size, batch.proportions.device))
+
+
+@dataclass(kw_only=True, eq=False)
+class AdversarialObjective(Game):
     """LLP-GAN: the classifier is also the discriminator, and a generator plays against it (Algorithm 1)."""
 
-    def __init__(
-        self,
-        classifier: Player,
-        generator: Player,
-        proportion_loss: ProportionLoss,
-        proportion_weight: float,
-        generator_loss: GeneratorLoss,
-        noise: Noise,
-        noise_size: int,
-    ) -> None:
-        self.classifier = classifier
-        self.generator = generator
-        self.proportion_loss = proportion_loss
-        self.proportion_weight = proportion_weight
-        self.generator_loss = generator_loss
-        self.noise = noise
-        self.noise_size = noise_size
-        self.players = {"classifier": classifier, "generator": generator}
-        self.mixes_instances = any(isinstance(m, _BatchNorm) for m in classifier.bare.modules())
+    generator_loss: GeneratorLoss
 
     def step(self, batch: BagBatch) -> Losses:
         """One step of the generator, then one of the classifier with the same fakes.
 
-        The generator goes first, against the classifier as it is, so that one pass over the real instances serves
-        both; who begins makes no difference to players that take turns.
+        The generator goes first, against the classifier as it is, so that one pass over real and fake instances
+        serves both; who begins makes no difference to players that take turns.
         """
-        n_fakes = max(2, len(batch.instances))  # batch norm needs two
-        fakes = self.generator.network(self.noise(n_fakes, self.noise_size, batch.instances.device))
-        real, fake = self._outputs(batch.instances, fakes.detach())
-        generator_losses = self._generator_step(real, fakes)
-        return self._classifier_step(batch, real, fake) | generator_losses
+        fakes, ranks = self.fakes(batch), self.classifier.ranks
+        with ranks.own_random():
+            real = self.classifier.outputs(batch.instances, len(batch.bag_index))
+            fake = self.classifier.outputs(fakes[ranks.share(len(fakes))], len(fakes))
+            return self._generator_step(real, fake) | self._classifier_step(batch, real, fake)
 
-    def _outputs(self, instances: Tensor, fakes: Tensor) -> tuple[Output, Output]:
-        """Of real and of fake instances: in one pass, which is quicker, unless batch norm would mix the two."""
-        if self.mixes_instances:
-            return Output(*self.classifier.network(instances)), Output(*self.classifier.network(fakes))
-        logits, features = self.classifier.network(torch.cat([instances, fakes]))
-        n = len(instances)
-        return Output(logits[:n], features[:n]), Output(logits[n:], features[n:])
-
-    def _generator_step(self, real: Output, fakes: Tensor) -> Losses:
-        with self.classifier.frozen() as classifier:
-            fake = _in_full(classifier(fakes))
+    def _generator_step(self, real: Output, fake: Output) -> Losses:
         loss = self.generator_loss(Output(*(tensor.detach() for tensor in real)), fake)
-        self.generator.minimise(loss)
+        minimise(loss, self.generator, keep=True)
         return {"generator_loss": loss}
 
     def _classifier_step(self, batch: BagBatch, real: Output, fake: Output) -> Losses:
         """Eq. 4: tell real from fake, and meet the proportions."""
         losses = {
-            "proportion_loss": self.proportion_loss(real.logits, batch.bag_index, batch.proportions),
+            "proportion_loss": bag_loss(self.proportion_loss, real.logits, batch),
             "real_loss": real_loss(real.logits),
             "fake_loss": fake_loss(fake.logits),
         }
         adversarial = losses["real_loss"] + losses["fake_loss"]
-        self.classifier.minimise(adversarial + self.proportion_weight * losses["proportion_loss"])
+        minimise(adversarial + self.proportion_weight * losses["proportion_loss"], self.classifier)
         return losses
 
 
-def _in_full(output: Output) -> Output:
-    """Half precision made single, as the wrapper of a network does with what it returns."""
-    return Output(*(t.float() if t.dtype in (torch.float16, torch.bfloat16) else t for t in output))
+def bag_loss(loss: ProportionLoss, logits: Tensor, batch: BagBatch) -> Tensor:
+    """A proportion loss of a batch; where it has samples from bags, the exact one without their bias."""
+    found = loss(logits, batch.bag_index, batch.proportions)
+    if loss is not proportion_loss or batch.full_sizes is None:
+        return found
+    return found - sampling_correction(logits, batch.bag_index, batch.proportions, batch.full_sizes)
 
 
 def uniform_noise(n: int, size: int, device: torch.device) -> Tensor:

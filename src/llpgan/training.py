@@ -13,14 +13,17 @@ from torch import Tensor, nn
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from llpgan.checkpoints import Checkpoint
+from llpgan.chunks import as_tensor
 from llpgan.epochs import Array, bag_loss, kept_epoch, paired_error
-from llpgan.loading import BagDataset, BagSampler, bag_loader
+from llpgan.loading import BagDataset
 from llpgan.objectives import Objective
+from llpgan.ranks import Ranks, cuda_devices, lost_ranks_in_words
 
 Row = dict[str, float]
 History = list[Row]
 Listener = Callable[[Row], None]
 Monitor = Callable[[nn.Module], Mapping[str, float]]
+_PREDICTED_AT_ONCE = 1024
 Correction = Callable[[Array], Array]  # from a classifier's posteriors to what is predicted
 
 
@@ -121,24 +124,21 @@ def train(
     Random numbers are a function of the plan's seed and the epoch alone, and the caller's are left as they
     were, so a run that goes on from a checkpoint ends as one that was never interrupted.
     """
-    run = Run(objective, _averaged(objective.players["classifier"].bare, plan.average))
-    if checkpoint is not None and (state := checkpoint.load()) is not None:
-        run.restore(state)
-    sampler = BagSampler(len(bags), plan.bags_a_step, plan.seed)
-    loader = fabric.setup_dataloaders(bag_loader(bags, sampler), use_distributed_sampler=False)
-    with torch.random.fork_rng(devices=_cuda_devices(fabric)):
+    run, ranks = Run(objective, _averaged(objective.players["classifier"].bare, plan.average)), Ranks(fabric)
+    again = "start it again" if checkpoint is None else f"start it again, and it goes on from {checkpoint.path}"
+    with lost_ranks_in_words(ranks, again), torch.random.fork_rng(devices=cuda_devices(fabric)):
+        if checkpoint is not None and (state := ranks.from_first(checkpoint.load)) is not None:
+            run.restore(state)
         while run.goes_on(plan):
-            epoch = sampler.epoch = len(run.history)
-            torch.manual_seed(_seed_of(plan.seed, epoch))
+            epoch = len(run.history)
+            ranks.begin_epoch(_seed_of(plan.seed, epoch))
             started = time.perf_counter()
-            row = {"epoch": epoch + 1, **_train_epoch(run, loader, plan)}
+            row = {"epoch": epoch + 1, **_train_epoch(run, bags, plan, fabric.device)}
             row["seconds"] = time.perf_counter() - started
-            row |= _judge(run, fabric, held_out, correction, monitor)
-            run.note(row)
-            if checkpoint is not None:
-                checkpoint.save(run.state())
-            for listener in listeners:
-                listener(row)
+            judged = ranks.from_first(lambda: _judge(run, fabric, held_out, correction, monitor))
+            run.note(row | judged)
+            if ranks.is_first:
+                _tell(run, checkpoint, listeners)
     return run.classifier(), run.history
 
 
@@ -149,26 +149,46 @@ def held_out_losses(
     """The cross-entropy of each bag that the classifier was not trained on, by what it would predict."""
     classifier.eval()
     losses = []
-    for item, bag in enumerate(bags.which):
-        posteriors = classifier(bags[item].instances.to(device))[0].double().softmax(1).cpu().numpy()
+    for bag in bags.which:
+        posteriors = posteriors_of(classifier, bags.bags.instances, device, bags.bags.rows_of(int(bag)))
         predicted = posteriors if correction is None else correction(posteriors)
         losses.append(bag_loss(bags.bags.proportions[bag], predicted.mean(axis=0)))
     return losses
 
 
-def _train_epoch(run: Run, loader: Any, plan: Plan) -> Row:
-    players = run.objective.players
+@torch.no_grad()
+def posteriors_of(
+    classifier: nn.Module, instances: Array, device: torch.device, rows: Array | None = None
+) -> Array:
+    """A classifier's posteriors of the instances, or of some rows of them, a part at a time."""
+    n = len(instances) if rows is None else len(rows)
+    found = []
+    for start in range(0, max(n, 1), _PREDICTED_AT_ONCE):
+        part = slice(start, start + _PREDICTED_AT_ONCE)
+        logits, _ = classifier(as_tensor(instances[part if rows is None else rows[part]]).to(device))
+        found.append(logits.double().softmax(1).cpu().numpy())
+    return np.concatenate(found)
+
+
+def _tell(run: Run, checkpoint: Checkpoint | None, listeners: Iterable[Listener]) -> None:
+    if checkpoint is not None:
+        checkpoint.save(run.state())
+    for listener in listeners:
+        listener(run.history[-1])
+
+
+def _train_epoch(run: Run, bags: BagDataset, plan: Plan, device: torch.device) -> Row:
+    players, epoch, n_steps = run.objective.players, len(run.history), bags.n_steps(plan.bags_a_step)
     for player in players.values():
         player.network.train()
     totals: dict[str, Tensor] = defaultdict(lambda: torch.zeros(()))
-    for step, batch in enumerate(loader):
-        progress = (len(run.history) + step / len(loader)) / plan.epochs
+    for step, batch in enumerate(bags.steps(plan.bags_a_step, plan.seed, epoch)):
         for player in players.values():
-            player.slow_to(plan.rate_share(progress))
-        for name, loss in run.objective.step(batch).items():
+            player.slow_to(plan.rate_share((epoch + step / n_steps) / plan.epochs))
+        for name, loss in run.objective.step(batch.to(device)).items():
             totals[name] = totals[name] + loss.detach()
         run.averaged.update_parameters(players["classifier"].bare)
-    return {name: total.item() / len(loader) for name, total in totals.items()}
+    return {name: total.item() / n_steps for name, total in totals.items()}
 
 
 def _judge(
@@ -195,7 +215,3 @@ def _averaged(classifier: nn.Module, decay: float) -> AveragedModel:
 
 def _seed_of(seed: int, epoch: int) -> int:
     return int(np.random.SeedSequence([seed, epoch]).generate_state(1, np.uint64)[0])
-
-
-def _cuda_devices(fabric: Fabric) -> list[torch.device]:
-    return [fabric.device] if fabric.device.type == "cuda" else []

@@ -23,18 +23,19 @@ from torch.optim import AdamW, Optimizer
 
 from llpgan.bags import Bags
 from llpgan.checkpoints import Checkpoint
+from llpgan.chunks import refuse_batch_norm
 from llpgan.estimators.base import Array, LLPClassifier
 from llpgan.estimators.bound import undo_bound
 from llpgan.listeners import progress_bar, tensorboard
-from llpgan.loading import BagDataset, as_tensor, usual_bags_a_step
+from llpgan.loading import BagDataset, usual_bags_a_step
 from llpgan.losses import PROPORTION_LOSSES, ProportionLoss, proportion_bound
 from llpgan.networks import ACTIVATIONS, MakeClassifier, check_classifier, default_pair
 from llpgan.objectives import Objective, Player
+from llpgan.ranks import Ranks, SharedSteps, processes
 from llpgan.scaling import Scaling
-from llpgan.training import Listener, Plan, train
+from llpgan.training import Listener, Plan, posteriors_of, train
 from llpgan.watching import Watcher
 
-_PREDICTED_AT_ONCE = 1024
 _ONLY_WATCHING = {"verbose", "checkpoint", "tensorboard"}  # settings that do not change what is learned
 
 
@@ -51,6 +52,10 @@ class DeepClassifier(LLPClassifier):
             out of the predictions, which is right for bags drawn at random.
         epochs: how often every bag is seen.
         bags_per_step: how many whole bags a step takes; None for as many as have some 64 instances.
+        max_instances_per_step: how many instances a network sees at once; a step with more is computed in chunks
+            of this size, with the same gradient, a third more time, and the memory of one chunk. None for all.
+        mini_bag_size: from each larger bag a step takes only a new sample of this size: quicker, and approximate.
+            The exact proportion loss is freed of the sample's bias (to second order). None for whole bags.
         learning_rate: of Adam; None for 3e-3 on tables and 1e-3 on images.
         betas: of Adam.
         weight_decay: of Adam, decoupled from the gradient.
@@ -73,6 +78,8 @@ class DeepClassifier(LLPClassifier):
     proportion_loss: str | ProportionLoss = "exact"
     epochs: int = 100
     bags_per_step: int | None = None
+    max_instances_per_step: int | None = None
+    mini_bag_size: int | None = None
     learning_rate: float | None = None
     betas: tuple[float, float] = (0.5, 0.999)
     weight_decay: float = 0.0
@@ -93,6 +100,8 @@ class DeepClassifier(LLPClassifier):
         "proportion_loss": [StrOptions(set(PROPORTION_LOSSES)), callable],
         "epochs": [Interval(Integral, 1, None, closed="left")],
         "bags_per_step": [Interval(Integral, 1, None, closed="left"), None],
+        "max_instances_per_step": [Interval(Integral, 1, None, closed="left"), None],
+        "mini_bag_size": [Interval(Integral, 2, None, closed="left"), None],
         "learning_rate": [Interval(Real, 0, None, closed="neither"), None],
         "betas": [tuple],
         "weight_decay": [Interval(Real, 0, None, closed="left")],
@@ -126,13 +135,14 @@ class DeepClassifier(LLPClassifier):
         self._start(bags)
         self.bag_size_ = float(1 / np.mean(1 / bags.sizes))
         self.prior_ = bags.prior
-        seed = self._seed()
-        training, held_out_bags = self._split(bags, held_out, seed)
-        fabric = fabric_for(self.device, self.precision)
+        fabric = launched(self.device, self.precision)
+        ranks = Ranks(fabric)
+        seed = ranks.from_first(self._seed)
+        training, held_out_bags = self._split(bags, held_out, seed, ranks)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             objective = self._objective(bags, fabric)
-        with self._listeners() as listeners:
+        with self._listeners(ranks) as listeners:
             classifier, self.history_ = train(
                 objective,
                 training,
@@ -159,17 +169,12 @@ class DeepClassifier(LLPClassifier):
         """What is left of a training: networks that any machine can load."""
         self.classifier_ = classifier.cpu().eval()
 
-    @torch.no_grad()
     def _probabilities(self, instances: Array) -> Array:
         home = next(self.classifier_.parameters()).device  # not the CPU while a monitor looks on
         device = fabric_for(self.device, self.precision).device
-        network = self.classifier_.to(device)
-        parts = [
-            network(as_tensor(instances[start : start + _PREDICTED_AT_ONCE]).to(device))[0].double().softmax(1)
-            for start in range(0, len(instances), _PREDICTED_AT_ONCE)
-        ]
+        posteriors = posteriors_of(self.classifier_.to(device), instances, device)
         self.classifier_.to(home)
-        return self._predicted(torch.cat(parts).cpu().numpy())
+        return self._predicted(posteriors)
 
     def _predicted(self, posteriors: Array) -> Array:
         """What is predicted where the classifier says this: the same, but for the bound's bias."""
@@ -185,13 +190,17 @@ class DeepClassifier(LLPClassifier):
             make = self.classifier or default_pair(shape).classifier
             network = make(shape, n_classes, ACTIVATIONS[self.activation])
         check_classifier(network, shape, n_classes)
+        if self.max_instances_per_step is not None:
+            refuse_batch_norm(network, f"max_instances_per_step={self.max_instances_per_step}")
+        if processes()[0] > 1:
+            refuse_batch_norm(network, "training in several processes")
         return network
 
     def _bag_loss(self) -> ProportionLoss:
         return self.proportion_loss if callable(self.proportion_loss) else PROPORTION_LOSSES[self.proportion_loss]
 
     def _player(self, network: nn.Module, fabric: Fabric) -> Player:
-        return Player(network, self._optimiser, fabric)
+        return Player(network, self._optimiser, fabric, self.max_instances_per_step)
 
     def _optimiser(self, parameters: list[nn.Parameter]) -> Optimizer:
         rate = self.learning_rate or default_pair(self.instance_shape_).learning_rate
@@ -200,7 +209,7 @@ class DeepClassifier(LLPClassifier):
     def _plan(self, bags: Bags, seed: int) -> Plan:
         return Plan(
             epochs=self.epochs,
-            bags_a_step=self.bags_per_step or usual_bags_a_step(bags),
+            bags_a_step=self.bags_per_step or usual_bags_a_step(bags, self.mini_bag_size),
             seed=seed,
             decay_from=self.decay_from,
             average=self.average,
@@ -212,19 +221,24 @@ class DeepClassifier(LLPClassifier):
             raise ValueError("a checkpoint needs an integer random_state, or the fit could not be continued")
         return int(check_random_state(self.random_state).randint(2**31))
 
-    def _split(self, bags: Bags, held_out: Bags | None, seed: int) -> tuple[BagDataset, BagDataset | None]:
+    def _split(
+        self, bags: Bags, held_out: Bags | None, seed: int, ranks: Ranks
+    ) -> tuple[BagDataset, BagDataset | None]:
+        training = partial(
+            BagDataset, at_once=self.max_instances_per_step, mini_bag_size=self.mini_bag_size, share=ranks.share
+        )
         if held_out is not None:
             if held_out.classes.tolist() != bags.classes.tolist():
                 raise ValueError(f"held-out bags have classes {held_out.classes}, the others {bags.classes}")
-            return BagDataset(bags), BagDataset(held_out)
+            return training(bags), BagDataset(held_out)
         n_held_out = round(self.validation_fraction * bags.n_bags)
         if n_held_out == 0:
             self._refuse_in_vain()
-            return BagDataset(bags), None
+            return training(bags), None
         if n_held_out == bags.n_bags:
             raise ValueError(f"validation_fraction={self.validation_fraction} leaves no bag: give a smaller one")
         order = np.random.default_rng(seed).permutation(bags.n_bags)
-        return BagDataset(bags, np.sort(order[n_held_out:])), BagDataset(bags, np.sort(order[:n_held_out]))
+        return training(bags, np.sort(order[n_held_out:])), BagDataset(bags, np.sort(order[:n_held_out]))
 
     def _refuse_in_vain(self) -> None:
         if self.validation_fraction > 0:
@@ -245,12 +259,12 @@ class DeepClassifier(LLPClassifier):
         return monitor(self)
 
     @contextmanager
-    def _listeners(self) -> Iterator[list[Listener]]:
+    def _listeners(self, ranks: Ranks) -> Iterator[list[Listener]]:
         with ExitStack() as stack:
             listeners: list[Listener] = [Watcher()]
-            if self.verbose:
+            if self.verbose and ranks.is_first:
                 listeners.append(stack.enter_context(progress_bar(type(self).__name__, self.epochs)))
-            if self.tensorboard is not None:
+            if self.tensorboard is not None and ranks.is_first:
                 listeners.append(stack.enter_context(tensorboard(self.tensorboard)))
             yield listeners
 
@@ -260,20 +274,34 @@ def quick(network: nn.Module) -> nn.Module:
     return network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
 
 
-def fabric_for(device: str, precision: Any) -> Fabric:
-    """A Fabric of one device: of the best there is for "auto", else of the one that is named."""
+def fabric_for(device: str, precision: Any, **together: Any) -> Fabric:
+    """A Fabric of one device, or of several processes: of the best there is for "auto", else of the one named."""
+    several = together or {"devices": 1}
     if device == "auto":
-        return Fabric(accelerator="auto", devices=1, precision=precision)
+        return Fabric(accelerator="auto", precision=precision, **several)
     try:
         named = torch.device(device)
-        which = 1 if named.index is None or named.type == "cpu" else [named.index]
-        return Fabric(accelerator=named.type, devices=which, precision=precision)
+        if named.index is not None and named.type != "cpu" and not together:
+            several = {"devices": [named.index]}
+        return Fabric(accelerator=named.type, precision=precision, **several)
     except (RuntimeError, MisconfigurationException) as error:
         raise ValueError(f"device {device!r} is not to be had here: {error}") from error
 
 
+def launched(device: str, precision: Any) -> Fabric:
+    """A Fabric to train with: of all processes that torchrun or ``fabric run`` started, if one of them did."""
+    count, here = processes()
+    if count == 1:
+        return fabric_for(device, precision)
+    fabric = fabric_for(device, precision, devices=here, num_nodes=count // here, strategy=SharedSteps())
+    fabric.launch()
+    return fabric
+
+
 def _said(value: Any) -> str:
     """A setting in words that another process says too: a function's by its name, not by its address."""
+    if isinstance(value, partial):
+        return f"{_said(value.func)} of {value.args}, {value.keywords}"
     return f"{value.__module__}.{value.__qualname__}" if isfunction(value) else repr(value)
 
 

@@ -42,4 +42,6 @@ class DLLP(DeepClassifier):
     def _objective(self, bags: Bags, fabric: Fabric) -> Objective:
         networks = self._networks(Scaling.of(bags.instances))
         classifier = self._player(networks["classifier"], fabric)
-        return ProportionObjective(classifier, self._bag_loss(), self.entropy_weight)
+        return ProportionObjective(
+            classifier=classifier, proportion_loss=self._bag_loss(), entropy_weight=self.entropy_weight
+        )

@@ -18,6 +18,7 @@ from llpgan.estimators.base import Array
 from llpgan.estimators.deep import DeepClassifier, quick
 from llpgan.networks import ACTIVATIONS, MakeGenerator, check_generator, default_pair
 from llpgan.objectives import GENERATOR_LOSSES, NOISES, AdversarialObjective, GeneratorLoss, Noise, Objective
+from llpgan.ranks import processes
 from llpgan.scaling import Scaling, Unscaling
 
 
@@ -89,6 +90,7 @@ class LLPGAN(DeepClassifier):
         networks = self._networks(scaling)
         self.generator_ = networks["generator"]  # so that a monitor can sample from it
         if self.critic is not None:
+            self._refuse_shares()
             networks["critic"] = critic_head(networks["classifier"], self.instance_shape_)
         players: Any = {name: self._player(network, fabric) for name, network in networks.items()}
         shared: Any = {
@@ -100,6 +102,11 @@ class LLPGAN(DeepClassifier):
         if self.critic is not None:
             return CriticObjective(**players, **shared, kind=CRITICS[self.critic], scaling=scaling)
         return AdversarialObjective(**players, **shared, generator_loss=self._generator_loss())
+
+    def _refuse_shares(self) -> None:
+        """A critic's loss, and its penalty, are of whole steps."""
+        if self.max_instances_per_step is not None or processes()[0] > 1:
+            raise ValueError(f"critic={self.critic!r} takes a step whole, in one process: chunks need critic=None")
 
     def _networks(self, scaling: Scaling) -> dict[str, nn.Module]:
         classifier = super()._networks(scaling)
