@@ -2,11 +2,14 @@
 
 A proportion loss couples all instances of a bag, but only through the logits, which are small. So a large step is
 taken in chunks: forward without keeping what the layers computed, then the loss of all logits, and for its
-gradient forward and backward again, chunk by chunk (``torch.utils.checkpoint``, which also gives dropout the same
-random numbers both times). The gradient is the whole step's, up to rounding; the time a third more.
+gradient forward and backward again, chunk by chunk, with dropout's random numbers as they were the first time.
+The gradient is the whole step's, up to rounding; the time a third more.
+
+``torch.utils.checkpoint`` for each chunk would compute the same. But it leaves small objects between large ones on
+the heap, which then grows with the bag, by 4 GB for a million instances of a small network.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -15,8 +18,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 from torch.nn.modules.batchnorm import _BatchNorm
-from torch.utils.checkpoint import checkpoint
 
 from llpgan.networks import Output
 
@@ -68,13 +71,82 @@ def outputs(
     if isinstance(instances, Tensor) and (at_once is None or len(instances) <= at_once):
         logits, features = network(instances)
         return Output(logits, features[first::every])
-    logits, features = [], []
-    for part in _parts(instances, at_once):
-        part_logits, part_features = checkpoint(_output, network, part, first, every, use_reentrant=False)
-        first = (first - len(part_logits)) % every
-        logits.append(part_logits)
-        features.append(part_features)
-    return Output(torch.cat(logits), torch.cat(features))
+    parts = instances.parts() if isinstance(instances, ChunkedInstances) else _parts_of(instances, at_once)
+    given = instances if isinstance(instances, Tensor) else None
+    trained = [parameter for parameter in network.parameters() if parameter.requires_grad]
+    pass_ = _Pass(network, list(parts), len(instances), every, first, trained)
+    return Output(*_InChunks.apply(pass_, given, *trained))  # type: ignore[no-untyped-call]
+
+
+@dataclass(frozen=True)
+class _Pass:
+    """A network's way through the chunks of a step."""
+
+    network: nn.Module
+    parts: Sequence[_Part]
+    n: int
+    every: int
+    first: int
+    trained: Sequence[nn.Parameter]
+
+    def outputs(self) -> Iterator[tuple[Tensor, Output]]:
+        """Each chunk and what the network says of it; features of every so many of the step."""
+        first = self.first
+        for part in self.parts:
+            instances = part()
+            logits, features = self.network(instances)
+            yield instances, Output(logits, features[first :: self.every])
+            first = (first - len(logits)) % self.every
+
+
+class _Filled:
+    """Rows of which the number is known, filled chunk by chunk, so that nothing small is left on the heap."""
+
+    def __init__(self, n: int) -> None:
+        self.n, self.filled = n, 0
+        self.rows: Tensor
+
+    def add(self, chunk: Tensor) -> None:
+        """Add a chunk's rows."""
+        if self.filled == 0:
+            self.rows = chunk.new_empty(self.n, *chunk.shape[1:])
+        self.rows[self.filled : self.filled + len(chunk)] = chunk
+        self.filled += len(chunk)
+
+
+class _InChunks(torch.autograd.Function):
+    """Forward chunk by chunk; and once more for the gradients."""
+
+    @staticmethod
+    def forward(ctx: Any, pass_: _Pass, given: Tensor | None, *trained: Tensor) -> tuple[Tensor, Tensor]:
+        """Logits and features of all chunks. ``given`` is what the chunks are of, where gradients go into it."""
+        ctx.pass_, ctx.has_gradient = pass_, given is not None and given.requires_grad
+        ctx.random = _random_state()
+        logits, features = _Filled(pass_.n), _Filled(len(range(pass_.first, pass_.n, pass_.every)))
+        for _, output in pass_.outputs():
+            logits.add(output.logits)
+            features.add(output.features)
+        return logits.rows, features.rows
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, by_logits: Tensor, by_features: Tensor) -> tuple[Tensor | None, ...]:
+        """Gradients by what was given and by the parameters, summed over chunks."""
+        trained: Sequence[nn.Parameter] = ctx.pass_.trained
+        into_given: list[Tensor] = []
+        totals = [torch.zeros_like(parameter) for parameter in trained]
+        with torch.random.fork_rng(devices=ctx.random.keys() - {"cpu"}), torch.enable_grad():
+            _set_random_state(ctx.random)
+            for instances, output in ctx.pass_.outputs():
+                by = by_logits[: len(output.logits)], by_features[: len(output.features)]
+                by_logits, by_features = by_logits[len(by[0]) :], by_features[len(by[1]) :]
+                inputs = [*trained, instances] if ctx.has_gradient else trained
+                gradients = torch.autograd.grad(output, inputs, by, allow_unused=True)
+                for total, gradient in zip(totals, gradients, strict=False):
+                    if gradient is not None:
+                        total += gradient
+                into_given += gradients[len(trained) :]
+        return None, torch.cat(into_given) if ctx.has_gradient else None, *totals
 
 
 def stride_of_features(n: int) -> int:
@@ -101,17 +173,27 @@ def as_tensor(instances: NDArray[Any]) -> Tensor:
     return torch.from_numpy(np.ascontiguousarray(instances, dtype))
 
 
-def _parts(instances: Instances, at_once: int | None) -> Iterator[_Part]:
-    if isinstance(instances, ChunkedInstances):
-        return instances.parts()
+def _parts_of(instances: Tensor, at_once: int | None) -> Iterator[_Part]:
     size = at_once or len(instances)
-    return (partial(_itself, instances[start : start + size]) for start in range(0, len(instances), size))
+    for start in range(0, len(instances), size):
+        yield partial(_leaf, instances.detach()[start : start + size], instances.requires_grad)
 
 
-def _itself(part: Tensor) -> Tensor:
-    return part
+def _leaf(part: Tensor, has_gradient: bool) -> Tensor:
+    return part.requires_grad_(has_gradient)
 
 
-def _output(network: nn.Module, part: _Part, first: int, every: int) -> tuple[Tensor, Tensor]:
-    logits, features = network(part())
-    return logits, features[first::every].clone()  # not a view, which would keep the others
+def _random_state() -> dict[Any, Tensor]:
+    states: dict[Any, Tensor] = {"cpu": torch.get_rng_state()}
+    if torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
+        device = torch.cuda.current_device()
+        states[device] = torch.cuda.get_rng_state(device)
+    return states
+
+
+def _set_random_state(states: dict[Any, Tensor]) -> None:
+    for device, state in states.items():
+        if device == "cpu":
+            torch.set_rng_state(state)
+        else:
+            torch.cuda.set_rng_state(state, device)
