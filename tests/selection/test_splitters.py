@@ -86,6 +86,11 @@ def test_scikit_learn_takes_them(splitter, blobs):
     assert search.best_params_["C"] in (0.1, 1.0)
 
 
+def test_settings_are_seen_from_outside():
+    assert repr(BagKFold(3)) == "BagKFold(n_splits=3, random_state=0)"
+    assert repr(WithinBagKFold(random_state=7)) == "WithinBagKFold(n_splits=5, random_state=7)"
+
+
 def test_bags_are_split_as_bags(bags):
     for fold in bag_folds(bags, cv=5):
         assert sorted(fold.train.bag_ids + fold.test.bag_ids) == list(bags.bag_ids)
@@ -109,8 +114,9 @@ def test_what_cannot_be_split_is_said(splitter, groups, message):
 
 
 def test_settings_that_make_no_sense_are_refused():
-    with pytest.raises(ValueError, match="at least two folds"):
-        BagKFold(1)
+    for folds in (BagKFold, WithinBagKFold):
+        with pytest.raises(ValueError, match="at least two folds"):
+            folds(1)
     with pytest.raises(ValueError, match="between 0 and 1"):
         BagShuffleSplit(test_size=1.0)
     with pytest.raises(ValueError, match="at least one split"):

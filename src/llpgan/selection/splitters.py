@@ -43,7 +43,16 @@ class BagSplitter(BaseCrossValidator):  # type: ignore[misc]
         return bag_index, len(bag_ids)
 
 
-class BagKFold(BagSplitter):
+class _Folds(BagSplitter):
+    """What splitters into folds share: there are at least two."""
+
+    def __init__(self, n_splits: int = 5, random_state: int | np.random.RandomState | None = 0) -> None:
+        super().__init__(n_splits, random_state)
+        if n_splits < 2:
+            raise ValueError(f"there must be at least two folds, got n_splits={n_splits}")
+
+
+class BagKFold(_Folds):
     """Whole bags in folds that are balanced by bags, rows and, where ``y`` is given, proportions.
 
     Args:
@@ -54,11 +63,6 @@ class BagKFold(BagSplitter):
     >>> [test.tolist() for _, test in BagKFold(2, random_state=0).split(bag_of_row, groups=bag_of_row)]
     [[0, 1, 2], [3, 4, 5]]
     """
-
-    def __init__(self, n_splits: int = 5, random_state: int | np.random.RandomState | None = 0) -> None:
-        super().__init__(n_splits, random_state)
-        if n_splits < 2:
-            raise ValueError(f"there must be at least two folds, got n_splits={n_splits}")
 
     def _iter_test_indices(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[Rows]:
         bag_index, n_bags = self._indexed(groups)
@@ -104,7 +108,7 @@ class BagShuffleSplit(BagSplitter):
             yield np.flatnonzero(np.isin(bag_index, drawn(weights, n_test, rng)))
 
 
-class WithinBagKFold(BagSplitter):
+class WithinBagKFold(_Folds):
     """The rows of every bag dealt over the folds: right for large bags, whose parts have its proportions too.
 
     A part of m rows has a bag's proportions up to some 1 / √m, so a bag of few rows is better left whole.
@@ -118,11 +122,6 @@ class WithinBagKFold(BagSplitter):
     >>> bag_of_row[test].tolist()
     ['a', 'a', 'b', 'b', 'b']
     """
-
-    def __init__(self, n_splits: int = 5, random_state: int | np.random.RandomState | None = 0) -> None:
-        super().__init__(n_splits, random_state)
-        if n_splits < 2:
-            raise ValueError(f"there must be at least two folds, got n_splits={n_splits}")
 
     def _iter_test_indices(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[Rows]:
         bag_index, n_bags = self._indexed(groups)
