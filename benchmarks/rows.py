@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+from llpgan.files import whole_file
+
 Row = dict[str, Any]
 RESULTS = Path(__file__).parent.parent / "results"
 
@@ -31,6 +33,5 @@ def as_markdown(title: str, about: str, rows: list[Row]) -> str:
 
 def write_aside(path: Path, text: str) -> None:
     """Replace a file in one step, so that a kill leaves the old one whole."""
-    aside = path.with_name(path.name + ".part")
-    aside.write_text(text, encoding="utf-8")
-    aside.replace(path)
+    with whole_file(path) as aside:
+        aside.write_text(text, encoding="utf-8")

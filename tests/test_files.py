@@ -1,6 +1,12 @@
+import os
+import subprocess
+import sys
+
 import pytest
 
-from llpgan.files import refuse_existing, whole_file, whole_folder
+from llpgan.files import clear_halves, refuse_existing, whole_file, whole_folder
+
+DEAD = 999_999_999  # no process has this number
 
 
 def names(folder):
@@ -23,6 +29,39 @@ def test_a_file_that_fails_leaves_the_old_one(tmp_path):
         raise RuntimeError
     assert names(tmp_path) == ["out.csv"]
     assert (tmp_path / "out.csv").read_text() == "old"
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from llpgan.files import whole_file
+
+with whole_file(Path(sys.argv[1])) as aside:
+    aside.write_text("half of the n")
+    print("written", flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_of_a_killed_writer_nothing_is_left_but_a_living_one_goes_on(tmp_path):
+    path = tmp_path / "out.csv"
+    command = [sys.executable, "-c", WRITER, str(path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as writer:
+        writer.stdout.readline()
+        clear_halves(path)
+        assert names(tmp_path) == [f".{writer.pid}.out.csv"]
+        writer.kill()
+    clear_halves(path)
+    assert names(tmp_path) == []
+
+
+def test_only_halves_of_the_named_file_are_cleared(tmp_path):
+    others = [f".{DEAD}.other.csv", f".{DEAD}.my.out.csv", ".old.out.csv", f".{os.getpid()}.out.csv", "out.csv"]
+    for name in [*others, f".{DEAD}.out.csv"]:
+        (tmp_path / name).touch()
+    clear_halves(tmp_path / "out.csv")
+    assert names(tmp_path) == sorted(others)
+    clear_halves(tmp_path / "nowhere" / "out.csv")
 
 
 def test_a_folder_replaces_another_as_a_whole(tmp_path):

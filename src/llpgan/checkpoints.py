@@ -1,10 +1,11 @@
 """A training's state on disk: written aside and renamed, so that a kill leaves the last one whole."""
 
-import os
 from pathlib import Path
 from typing import Any
 
 import torch
+
+from llpgan.files import clear_halves, whole_file
 
 
 class Checkpoint:
@@ -19,6 +20,7 @@ class Checkpoint:
 
     def load(self) -> dict[str, Any] | None:
         """The saved state, or None where there is no file yet. Never runs code from the file."""
+        clear_halves(self.path)
         if not self.path.exists():
             return None
         try:
@@ -31,17 +33,8 @@ class Checkpoint:
 
     def save(self, state: dict[str, Any]) -> None:
         """Replace the file by this state, in one step."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        aside = self.path.with_name(self.path.name + ".part")
-        try:
-            with aside.open("wb") as file:
-                torch.save({"fingerprint": self.fingerprint, "state": state}, file)
-                file.flush()
-                os.fsync(file.fileno())
-            aside.replace(self.path)
-        except BaseException:
-            aside.unlink(missing_ok=True)
-            raise
+        with whole_file(self.path) as aside, aside.open("wb") as file:
+            torch.save({"fingerprint": self.fingerprint, "state": state}, file)
 
     def _refuse_another(self, fingerprint: dict[str, str]) -> None:
         differing = [

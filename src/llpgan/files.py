@@ -1,6 +1,7 @@
 """Files and folders that are either whole or not there: written aside, then renamed."""
 
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -38,6 +39,17 @@ def whole_file(path: Path) -> Iterator[Path]:
         aside.unlink(missing_ok=True)
 
 
+def clear_halves(path: Path) -> None:
+    """Remove what killed writers of this file left of it; a writer that is alive keeps its half.
+
+    Whether one is alive can be told of this machine only: where several may write the file, hold a lock.
+    """
+    for half in path.parent.glob(".*"):
+        writer = re.fullmatch(rf"\.(\d{{1,9}})\.{re.escape(path.name)}", half.name)
+        if writer is not None and not _is_alive(int(writer[1])):
+            half.unlink(missing_ok=True)
+
+
 @contextmanager
 def whole_folder(path: Path) -> Iterator[Path]:
     """A place to write a folder to, which takes its name, or replaces the folder of that name, when complete."""
@@ -66,6 +78,18 @@ def _replace_folder(new: Path, path: Path) -> None:
         raise
     finally:
         shutil.rmtree(old, ignore_errors=True)
+
+
+def _is_alive(process: int) -> bool:
+    if os.name != "posix":
+        return True  # elsewhere there is no harmless way to ask
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # another user's
+        return True
+    return True
 
 
 def _flush(file: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from llpgan.experiments.cells import Cell
 from llpgan.experiments.measuring import Row
-from llpgan.files import whole_file
+from llpgan.files import clear_halves, whole_file
 
 
 class Store:
@@ -47,6 +47,7 @@ class Store:
     def merge(self) -> Path:
         """All rows in one sorted file."""
         with self._locked(self.work_folder / "merge.lock", wait=True):
+            clear_halves(self.merged)
             rows = sorted(self.all_rows().values(), key=_order)
             with whole_file(self.merged) as aside:
                 aside.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
@@ -65,9 +66,9 @@ class Store:
             yield mine and self.row(cell) is None
 
     def _clear_up(self, cell: Cell) -> None:
-        """What a killed holder of the lock left half written."""
-        for path in (*self.rows_folder.glob(f".*.{cell.id}.json"), *self.work_folder.glob(f"{cell.id}.*.part")):
-            path.unlink(missing_ok=True)
+        """What a killed holder of the lock left half written; only who holds it may ask."""
+        clear_halves(self._path(cell))
+        clear_halves(self.checkpoint(cell))
         if self._path(cell).exists():
             self.checkpoint(cell).unlink(missing_ok=True)
 
