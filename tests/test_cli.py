@@ -102,6 +102,13 @@ def test_settings_come_from_the_methods_signature(files):
     assert model.encoder_.features == ("age",)
 
 
+@pytest.mark.parametrize("own", ["0", "7"])
+def test_a_random_state_of_the_methods_own_wins_over_the_seed(files, own):
+    method = ["BagLogistic", "--method.n_resamples", "2", "--method.random_state", own]
+    assert cli.main([*FIT[:-1], *method, "--seed", "5", "--report", "false"]) == 0
+    assert llpgan.load("model").random_state == int(own)
+
+
 def test_a_config_file_stands_for_options(files, capsys):
     with pytest.raises(SystemExit) as end:
         cli.main([*FIT, "--method.C", "0.5", "--print_config"])

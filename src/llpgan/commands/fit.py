@@ -15,6 +15,7 @@ from llpgan.files import refuse_existing
 from llpgan.model_files import save
 from llpgan.model_files.manifest import MANIFEST
 from llpgan.report import render, tell
+from llpgan.selection.candidates import seeded
 from llpgan.sources import label_values, open_rows
 
 _KNOWN = [getattr(llpgan, name) for name in METHODS]  # so that the command line knows them by name
@@ -68,9 +69,10 @@ def page(model: LLPClassifier, bags: Bags, data: str, label: str | None) -> str:
 
 def _ready(method: LLPClassifier, seed: int, verbose: bool) -> LLPClassifier:
     """A copy with the seed, and a progress bar, where the method has such settings."""
-    settings = method.get_params(deep=False)
-    wanted = {"random_state": seed, "verbose": verbose}
-    return type(method)(**{**settings, **{k: v for k, v in wanted.items() if k in settings and not settings[k]}})
+    copied = seeded(method, seed)
+    if verbose and "verbose" in copied.get_params(deep=False):
+        copied.set_params(verbose=True)
+    return copied
 
 
 def known_labels(data: Any, label: str | None, model: LLPClassifier) -> Array | None:

@@ -52,7 +52,7 @@ def candidates(methods: Iterable[str | LLPClassifier] | None, random_state: int)
     ['MeanMap', "InvCal(kernel='rbf')"]
     """
     given = [_made(method) for method in (QUICK if methods is None else methods)]
-    named = {name_of(method): _seeded(method, random_state) for method in given}
+    named = {name_of(method): seeded(method, random_state) for method in given}
     if not named:
         raise ValueError(f"no method to compare: name some of {', '.join(METHODS)}")
     if len(named) < len(given):
@@ -87,7 +87,12 @@ def _made(method: str | LLPClassifier) -> LLPClassifier:
     return made
 
 
-def _seeded(method: LLPClassifier, random_state: int) -> LLPClassifier:
+def seeded(method: LLPClassifier, random_state: int) -> LLPClassifier:
+    """An untrained copy with this seed, where the method takes one and has none of its own.
+
+    >>> seeded(llpgan.BagLogistic(), 7), seeded(llpgan.BagLogistic(random_state=0), 7)
+    (BagLogistic(random_state=7), BagLogistic(random_state=0))
+    """
     copied: LLPClassifier = clone(method)
     settings = copied.get_params(deep=False)
     if "random_state" in settings and settings["random_state"] is None:
