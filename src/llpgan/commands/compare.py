@@ -9,6 +9,7 @@ from rich.console import Console
 
 from llpgan.bags import Bags
 from llpgan.commands.fit import page
+from llpgan.commands.terminal import terminal
 from llpgan.estimators.base import LLPClassifier
 from llpgan.files import refuse_existing, whole_file
 from llpgan.model_files import save
@@ -59,7 +60,7 @@ def compare(
     """
     folder = Path(out)
     refuse_existing(folder / "model", overwrite, mark=MANIFEST)
-    console = Console(stderr=True, highlight=False)
+    console = terminal(stderr=True)
     bags = Bags.from_tables(data, **tables)
     n_trials = (len(QUICK if methods is None else methods) + 1) * folds
     console.print(f"{data}: {len(bags.instances):,} rows in {bags.n_bags:,} bags; {n_trials} trials")
@@ -75,7 +76,7 @@ def compare(
         time_limit=time_limit,
         listener=_progress(console, score, folds),
     )
-    Console().print(as_table(found))
+    terminal().print(as_table(found))
     _write(found, folder)
     _say_doubt(console, found)
     console.print(f"training {found.chosen} on all bags")

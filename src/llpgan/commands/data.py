@@ -2,9 +2,9 @@
 
 from typing import Literal
 
-from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
+from llpgan.commands.terminal import terminal
 from llpgan.datasets.download import download
 
 
@@ -21,7 +21,7 @@ def data(
         name: mnist, fashion-mnist, svhn, cifar10, cifar100 or adult.
         to: the files go to the folder TO/NAME.
     """
-    console = Console(stderr=True)
+    console = terminal(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
     with Progress(*columns, console=console, disable=not console.is_terminal) as bars:
         tasks = {}
@@ -32,4 +32,4 @@ def data(
             bars.update(tasks[file], completed=done, total=total)
 
         folder = download(name, to, progress=show)
-    console.print(f"{name} is in {folder}", highlight=False, markup=False)
+    console.print(f"{name} is in {folder}")

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from llpgan import DLLP, BagLogistic
@@ -120,10 +121,10 @@ def _keep(model: LLPClassifier, bags: Bags, folder: Path, overwrite: bool) -> No
 
 
 def _what_next(folder: Path) -> str:
-    people, results = folder / PEOPLE.name, folder / RESULTS.name
+    model, people, results = (escape(str(folder / name)) for name in ("model", PEOPLE.name, RESULTS.name))
     return (
-        f"\nThe model is in [bold]{folder / 'model'}[/bold]; a browser shows its report, "
-        f"[bold]{folder / 'model' / 'report.html'}[/bold].\n"
+        f"\nThe model is in [bold]{model}[/bold]; a browser shows its report, "
+        f"[bold]{model}/report.html[/bold].\n"
         f"The same by hand, and with other methods (--method LLPGAN):\n\n"
         f"  llpgan fit {people} --bag state --proportions {results} --label {LABEL} --out my_model\n"
         f"  llpgan predict my_model {people} --out predictions.csv\n"

@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from llpgan.commands.labels import labels_as_classes
+from llpgan.commands.terminal import terminal
 from llpgan.estimators.base import LLPClassifier
 from llpgan.evaluation import BagScores, Estimate, LabelScores, Verdict, judge_without_labels, label_scores
 from llpgan.files import refuse_existing, whole_file
@@ -80,11 +80,12 @@ def evaluate(
     loaded = load(model)
     rows = open_rows(data, () if loaded.encoder_ is None else loaded.encoder_.text_columns)
     found = evaluated(loaded, rows, label, label_names, bag, proportions, counts)
-    Console().print(_as_table(found))
+    console = terminal()
+    console.print(_as_table(found))
     if found.by_label is not None:
-        Console().print(_confusion(found.by_label, found.classes))
+        console.print(_confusion(found.by_label, found.classes))
     if found.verdict is not None:
-        Console(highlight=False).print(in_words(found.verdict))
+        console.print(in_words(found.verdict))
     if out is not None:
         with whole_file(Path(out)) as aside:
             aside.write_text(json.dumps(_as_json(found), indent=2) + "\n")
@@ -147,16 +148,18 @@ def _confusion(scores: LabelScores, classes: list[Any]) -> Table:
     return table
 
 
-def in_words(verdict: Verdict) -> str:
+def in_words(verdict: Verdict) -> Text:
     """What bags say of single predictions, and what holds in the worst case."""
     bounds = verdict.worst_case
-    return (
-        f"[bold]Without labels.[/bold] {escape(verdict.why)}\n"
-        f"[bold]In the worst case[/bold], whatever the bags: on these rows between {bounds.lowest_accuracy:.1%} "
+    return Text.assemble(
+        ("Without labels.", "bold"),
+        f" {verdict.why}\n",
+        ("In the worst case", "bold"),
+        f", whatever the bags: on these rows between {bounds.lowest_accuracy:.1%} "
         f"and {bounds.highest_accuracy:.1%} of single predictions are right, if the given shares are exact (the "
         f"commonest class of a bag holds {bounds.purity:.1%} of it on average); and the bag error of predicted "
         f"classes, over all bags drawn like these, lies between {bounds.bag_error.low:.3f} and "
-        f"{bounds.bag_error.high:.3f} (Hoeffding's interval, 95 %)."
+        f"{bounds.bag_error.high:.3f} (Hoeffding's interval, 95 %).",
     )
 
 

@@ -3,8 +3,7 @@
 from pathlib import Path
 from typing import Literal
 
-from rich.console import Console
-
+from llpgan.commands.terminal import terminal
 from llpgan.files import refuse_existing, whole_file
 from llpgan.model_files import load
 from llpgan.onnx_export import to_onnx
@@ -30,4 +29,4 @@ def export(
     with whole_file(Path(out)) as aside:
         aside.write_bytes(exported.SerializeToString())
     inputs = ", ".join(value.name for value in exported.graph.input)
-    Console(stderr=True).print(f"saved {out}: inputs {inputs}", highlight=False, markup=False)
+    terminal(stderr=True).print(f"saved {out}: inputs {inputs}")

@@ -4,11 +4,10 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-
 import llpgan
 from llpgan.bags import Bags
 from llpgan.commands.labels import labels_as_classes
+from llpgan.commands.terminal import terminal
 from llpgan.estimators import METHODS
 from llpgan.estimators.base import Array, LLPClassifier
 from llpgan.files import refuse_existing
@@ -44,13 +43,13 @@ def fit(
         tables: see Bags.from_tables.
     """
     refuse_existing(Path(out), overwrite, mark=MANIFEST)
-    console = Console(stderr=True)
+    console = terminal(stderr=True)
     bags = Bags.from_tables(data, **tables)
-    console.print(f"{data}: {_in_words(bags)}", highlight=False)
+    console.print(f"{data}: {_in_words(bags)}")
     model = _ready(method or usual_method(bags), seed, verbose=console.is_terminal).fit_bags(bags)
     pages = {"report.html": page(model, bags, data, tables.get("label"))} if report else {}
     save(model, out, overwrite=overwrite, pages=pages)
-    console.print(f"saved {out}" + (f", report {Path(out) / 'report.html'}" if report else ""), highlight=False)
+    console.print(f"saved {out}" + (f", report {Path(out) / 'report.html'}" if report else ""))
     return model
 
 

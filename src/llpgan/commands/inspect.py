@@ -5,11 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from llpgan.bags import Bags
+from llpgan.commands.terminal import terminal
 from llpgan.evaluation import (
     Inspection,
     LearningCurve,
@@ -40,10 +39,10 @@ def inspect(
     found = inspect_bags(bags)
     randomness = randomness_test(bags, random_state=seed)
     steps = learning_curve(bags, random_state=seed) if curve and bags.instances.ndim == 2 else None
-    console = Console(highlight=False)
+    console = terminal()
     console.print(_facts(found))
     for line in in_words(found, randomness, steps):
-        console.print(f"- {escape(line)}")
+        console.print(f"- {line}")
     if out is not None:
         with whole_file(Path(out)) as aside:
             aside.write_text(json.dumps(_as_json(found, randomness, steps), indent=2) + "\n")
@@ -101,7 +100,7 @@ def _facts(found: Inspection) -> Table:
     table.add_row("shares differ between bags", f"{found.spread:.1f} times as much as in random bags")
     table.add_row("condition of the mixing system", f"{found.condition:,.0f} (1: pure bags; infinite: hopeless)")
     for name, worth, rows in zip(found.classes, found.worth, found.rows, strict=True):
-        table.add_row(escape(f"class {name}"), f"{rows:,.0f} rows, worth {worth:,.0f} labelled ones")
+        table.add_row(f"class {name}", f"{rows:,.0f} rows, worth {worth:,.0f} labelled ones")
     return table
 
 

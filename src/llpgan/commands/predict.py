@@ -6,8 +6,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
-from rich.console import Console
 
+from llpgan.commands.terminal import terminal
 from llpgan.estimators.base import LLPClassifier
 from llpgan.files import refuse_existing, whole_file
 from llpgan.model_files import load
@@ -34,7 +34,7 @@ def predict(
     table = predictions(loaded, rows, [*([rows.image] if rows.image else []), *names])
     with whole_file(Path(out)) as aside:
         write(table, aside)
-    Console(stderr=True).print(f"saved {out}: {table.num_rows:,} rows", highlight=False)
+    terminal(stderr=True).print(f"saved {out}: {table.num_rows:,} rows")
     return table
 
 

@@ -1,0 +1,8 @@
+"""Where commands speak to the user."""
+
+from rich.console import Console
+
+
+def terminal(*, stderr: bool = False) -> Console:
+    """A console that shows text as it is: a class may be named ``[red]`` or ``:cat:``, which rich would change."""
+    return Console(stderr=stderr, highlight=False, markup=False, emoji=False)
