@@ -10,12 +10,12 @@ from rich.table import Table
 from rich.text import Text
 
 from llpgan.commands.labels import labels_as_classes
+from llpgan.commands.opening import instances_of, opened
 from llpgan.commands.terminal import terminal
 from llpgan.estimators.base import LLPClassifier
 from llpgan.evaluation import BagScores, Estimate, LabelScores, Verdict, judge_without_labels, label_scores
 from llpgan.files import refuse_existing, whole_file
-from llpgan.model_files import load
-from llpgan.sources import Rows, label_values, open_rows, shared_bags
+from llpgan.sources import Rows, label_values, shared_bags
 
 
 @dataclass(frozen=True)
@@ -77,8 +77,7 @@ def evaluate(
     """
     if out is not None:
         refuse_existing(Path(out), overwrite)
-    loaded = load(model)
-    rows = open_rows(data, () if loaded.encoder_ is None else loaded.encoder_.text_columns)
+    loaded, rows = opened(model, data)
     found = evaluated(loaded, rows, label, label_names, bag, proportions, counts)
     console = terminal()
     console.print(_as_table(found))
@@ -109,7 +108,7 @@ def evaluated(
     if label is not None:
         truth = labels_as_classes(label_values(rows, label), model.classes_, label, label_names)
     bags = shared_bags(rows, model.classes_, bag, proportions, counts) if by_bags else None
-    instances = _instances(model, rows)
+    instances = instances_of(model, rows)
     probabilities = model.predict_proba(instances)
     return Evaluation(
         by_label=None if truth is None else label_scores(truth, probabilities, model.classes_),
@@ -118,11 +117,6 @@ def evaluated(
         else judge_without_labels(replace(bags, instances=instances, features=_names(model)), probabilities),
         classes=model.classes_.tolist(),
     )
-
-
-def _instances(model: LLPClassifier, rows: Rows) -> Any:
-    """What the model sees of the rows."""
-    return model.encoder_.encode(rows) if rows.array is None and model.encoder_ is not None else rows.array
 
 
 def _names(model: LLPClassifier) -> Sequence[str] | None:

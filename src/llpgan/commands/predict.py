@@ -7,11 +7,11 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
+from llpgan.commands.opening import instances_of, opened
 from llpgan.commands.terminal import terminal
 from llpgan.estimators.base import LLPClassifier
 from llpgan.files import refuse_existing, whole_file
-from llpgan.model_files import load
-from llpgan.sources import Rows, open_rows
+from llpgan.sources import Rows
 
 
 def predict(
@@ -28,8 +28,7 @@ def predict(
     """
     refuse_existing(Path(out), overwrite)
     write = _writer(out)
-    loaded = load(model)
-    rows = open_rows(data, () if loaded.encoder_ is None else loaded.encoder_.text_columns)
+    loaded, rows = opened(model, data)
     names = [keep] if isinstance(keep, str) else keep
     table = predictions(loaded, rows, [*([rows.image] if rows.image else []), *names])
     with whole_file(Path(out)) as aside:
@@ -41,7 +40,7 @@ def predict(
 def predictions(model: LLPClassifier, rows: Rows, keep: Sequence[str] = ()) -> pa.Table:
     """Kept columns, the predicted class, and a column of probabilities a class."""
     kept = {name: rows.column(name) for name in keep}
-    probabilities = model.predict_proba(rows if rows.array is None else rows.array)
+    probabilities = model.predict_proba(instances_of(model, rows))
     columns = {"prediction": pa.array(model.classes_[probabilities.argmax(axis=1)])}
     columns |= {f"p_{name}": pa.array(probabilities[:, k]) for k, name in enumerate(model.classes_.tolist())}
     if clash := kept.keys() & columns.keys():

@@ -1,0 +1,25 @@
+"""A saved model and the data that it is asked about."""
+
+from typing import Any
+
+from llpgan.estimators.base import LLPClassifier
+from llpgan.model_files import load
+from llpgan.sources import Rows, open_rows
+
+
+def opened(model: str, data: str) -> tuple[LLPClassifier, Rows]:
+    """The model of a folder, and the rows of a file, read as those of its training were."""
+    loaded = load(model)
+    return loaded, open_rows(data, () if loaded.encoder_ is None else loaded.encoder_.text_columns)
+
+
+def instances_of(model: LLPClassifier, rows: Rows) -> Any:
+    """What the model sees of the rows."""
+    if rows.array is not None:
+        return rows.array
+    if model.encoder_ is None:
+        raise ValueError(
+            f"{rows.name} is no array, but the model was trained on one: give an .npz or .npy, "
+            f"or train with Bags.from_tables, which knows what to do with columns"
+        )
+    return model.encoder_.encode(rows)
