@@ -2,6 +2,7 @@ import json
 import re
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pyarrow as pa
@@ -164,6 +165,13 @@ def test_an_error_is_one_line_and_leaves_nothing(files, capsys, command, message
     assert said.startswith(f"llpgan {command[0]}: error: ")
     assert message in said
     assert sorted(files.iterdir()) == before
+
+
+def test_a_callers_way_with_warnings_is_left_as_it_was(files):
+    before = warnings.showwarning, list(warnings.filters)
+    for command in (FIT, FIT):  # the second fails: the model exists
+        cli.main(command)
+        assert (warnings.showwarning, warnings.filters) == before
 
 
 def test_debug_shows_the_traceback(files):

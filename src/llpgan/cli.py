@@ -34,9 +34,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     name, *options = [part for part in given if part != "--debug"] or ["--help"]
     if name not in COMMANDS:
         return _no_command(name)
-    warnings.showwarning = _as_note
     try:
-        _run(name, options)
+        with warnings.catch_warnings():  # a caller in Python keeps its own way to show them
+            warnings.showwarning = _as_note
+            _run(name, options)
     except ArgumentError as error:
         print(f"llpgan {name}: error: {_usage_in_words(error)}; llpgan {name} --help tells more", file=sys.stderr)
         return _BAD_USAGE
