@@ -28,7 +28,7 @@ $(VENV)/bin/python:
 
 # constraints.txt pins the CPU build of torch; without it several GB of CUDA packages arrive.
 $(VENV)/.runtime: $(VENV)/bin/python pyproject.toml constraints.txt
-	@echo "Setting up $(VENV) (a minute or two, once) ..."
+	@echo "Setting up $(VENV) (two or three minutes, once) ..."
 	PIP_CONSTRAINT=constraints.txt $(PIP) -e .
 	@touch $@
 
