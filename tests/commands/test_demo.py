@@ -1,3 +1,5 @@
+import re
+
 import pytest
 
 import llpgan
@@ -11,6 +13,7 @@ def test_the_demo_leaves_a_model_a_report_and_the_tables(tmp_path, monkeypatch, 
     said = capsys.readouterr().out
     assert "51 numbers in, individual voters out" in said
     assert "DLLP, from 51 results" in said
+    assert re.search(r"logistic regression, from 44,932 votes │ 87\.1 +│ 0\.934", said)
     assert {path.name for path in (tmp_path / "demo").iterdir()} == {
         "model",
         "respondents.csv.gz",
