@@ -88,6 +88,20 @@ def test_an_output_that_exists_is_refused(tmp_path):
         refuse_existing(tmp_path / "out.csv", overwrite=False)
     refuse_existing(tmp_path / "out.csv", overwrite=True)
     refuse_existing(tmp_path / "new.csv", overwrite=False)
+    refuse_existing(tmp_path / "new" / "folder" / "new.csv", overwrite=False)
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_an_output_that_cannot_be_written_is_refused(tmp_path, monkeypatch, overwrite):
+    (tmp_path / "out.csv").write_text("old")
+    for name in ("out.csv/model", "out.csv/new/model"):
+        with pytest.raises(NotADirectoryError, match=r"cannot be written: .*out\.csv is a file, not a folder"):
+            refuse_existing(tmp_path / name, overwrite, mark="model.json")
+    with pytest.raises(IsADirectoryError, match="is a folder: name a file"):
+        refuse_existing(tmp_path, overwrite)
+    monkeypatch.setattr(os, "access", lambda path, mode: False)  # root may write everywhere
+    with pytest.raises(PermissionError, match="nothing may be written to the folder"):
+        refuse_existing(tmp_path / "new.csv", overwrite)
 
 
 def test_only_a_folder_of_ours_is_ever_replaced(tmp_path):

@@ -14,16 +14,26 @@ def refuse_existing(path: Path, overwrite: bool, mark: str | None = None) -> Non
 
     With ``overwrite`` a folder may be replaced only if it holds the file ``mark``: it is one of ours, or empty.
     """
+    _refuse_unwritable(path)
     if not path.exists():
         return
-    if not overwrite:
-        raise FileExistsError(f"{path} exists: name another output, or allow it to be replaced (overwrite)")
     if mark is None and path.is_dir():
         raise IsADirectoryError(f"{path} is a folder: name a file")
+    if not overwrite:
+        raise FileExistsError(f"{path} exists: name another output, or allow it to be replaced (overwrite)")
     if mark is not None and not (path.is_dir() and ((path / mark).exists() or not any(path.iterdir()))):
         raise FileExistsError(
             f"{path} is not a folder with a {mark}: it will not be replaced, name another output"
         )
+
+
+def _refuse_unwritable(path: Path) -> None:
+    """Refuse a place where nothing can be written: under a file, or in a folder of others."""
+    nearest = next((folder for folder in path.absolute().parents if folder.exists()), path)
+    if not nearest.is_dir():
+        raise NotADirectoryError(f"{path} cannot be written: {nearest} is a file, not a folder")
+    if not os.access(nearest, os.W_OK):
+        raise PermissionError(f"{path} cannot be written: nothing may be written to the folder {nearest}")
 
 
 @contextmanager
