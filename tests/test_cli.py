@@ -154,7 +154,8 @@ def test_an_output_that_exists_is_kept_unless_overwrite(files, capsys):
         (FIT[:2], "error: say which column holds the bag of each row (bag)"),
         (["fit", "people.csv", "--bag", "county", "--label", "vote"], "people.csv has no column 'county'"),
         ([*FIT, "--columns.drop", "[ages]"], "no column 'ages'; there are 'state', 'age'"),
-        (["predict", "nowhere", "people.csv"], "nowhere is not a saved model: it has no model.json"),
+        ([*FIT, "--out", "people.csv/model"], "people.csv is a file, not a folder"),
+        (["predict", "nowhere", "people.csv"], "nowhere is not a saved model: there is no such folder"),
         (["evaluate", "nowhere", "people.csv"], "nowhere is not a saved model"),
     ],
 )

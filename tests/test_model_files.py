@@ -162,8 +162,20 @@ def test_truncated_and_missing_files_are_refused_by_name(saved):
 
 
 def test_not_a_model(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"nowhere is not a saved model: it has no model\.json"):
+    with pytest.raises(FileNotFoundError, match="nowhere is not a saved model: there is no such folder"):
         load(tmp_path / "nowhere")
+    (tmp_path / "people.csv").write_text("state,age\n")
+    with pytest.raises(FileNotFoundError, match=r"people\.csv is not a saved model: it is a file"):
+        load(tmp_path / "people.csv")
+    with pytest.raises(FileNotFoundError, match=r"is not a saved model: it has no model\.json"):
+        load(tmp_path)
+
+
+@pytest.mark.parametrize("content", ["", "[]", "3", '"model"', "{}", '{"digest": 1, "format": 1}'])
+def test_a_manifest_that_is_none_is_refused(tmp_path, content):
+    (tmp_path / "model.json").write_text(content)
+    with pytest.raises(ValueError, match=r"model\.json is damaged"):
+        load(tmp_path)
 
 
 def rewritten(folder, **changes):

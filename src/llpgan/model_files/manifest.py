@@ -51,12 +51,12 @@ class Manifest:
         """Of a folder whose files are all there and as they were written; else an error that names the file."""
         path = folder / MANIFEST
         if not path.is_file():
-            raise FileNotFoundError(f"{folder} is not a saved model: it has no {MANIFEST}")
+            raise FileNotFoundError(f"{folder} is not a saved model: {_lack_of(folder)}")
         try:
             content = json.loads(path.read_text(encoding="utf-8"))
             digest = content.pop("digest")
             version, saved_by = content.pop("format"), content.pop("llpgan")
-        except (ValueError, KeyError, AttributeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"{path} is damaged: {error!r}") from error
         if version != FORMAT:
             raise ValueError(
@@ -76,6 +76,12 @@ class Manifest:
                 raise FileNotFoundError(f"{folder} is not whole: it has no {name}")
             if digest_of_file(path) != digest:
                 raise ValueError(f"{path} is damaged: it is not what was saved (its SHA-256 differs)")
+
+
+def _lack_of(folder: Path) -> str:
+    if not folder.exists():
+        return "there is no such folder"
+    return f"it has no {MANIFEST}" if folder.is_dir() else "it is a file, and a model is a folder"
 
 
 def digest_of_file(path: Path) -> str:
