@@ -192,16 +192,20 @@ def test_debug_shows_the_traceback(files):
             ["fit", "people.csv", "--method", "DLLP", "--method.epoch", "3"],
             "--method: .*DLLP.*'epoch' is not accepted",
         ),
-        (["fit", "people.csv", "--seed", "first"], "--seed: Expected a <class 'int'>. Got value: first"),
+        (["fit", "people.csv", "--seed", "first"], "--seed: Expected a whole number. Got value: first"),
         (["fit"], "the following arguments are required: data"),
         (["fit", "--config", "nowhere.yaml"], "--config: File does not exist"),
+        (["compare", "people.csv", "--methods", "DLLP"], r"--methods: Expected a list, as '\[one, two\]'"),
+        (["compare", "people.csv", "--methods", "[Magic]"], "there is no method 'Magic'; there are DLLP"),
+        (["compare", "people.csv", "--time_limit", "soon"], "--time_limit: Expected a number"),
+        (["export", "tflite", "model"], "--format: Expected one of 'onnx'. Got value: tflite"),
     ],
 )
 def test_bad_usage_is_told_from_bad_data_in_one_line(files, capsys, command, message):
     assert cli.main(command) == 2
     (said,) = capsys.readouterr().err.strip().splitlines()
     assert re.search(message, said)
-    assert said.endswith("llpgan fit --help tells more")
+    assert said.endswith(f"llpgan {command[0]} --help tells more")
 
 
 def test_no_such_command(capsys):

@@ -24,6 +24,14 @@ COMMANDS = {
     "data": "official files of data sets (get)",
     "reproduce": "the paper's tables and figures; may be killed and started again",
 }
+_KINDS = {
+    "<class 'int'>": "whole number",
+    "<class 'float'>": "number",
+    "<class 'bool'>": "true or false",
+    "<class 'list'>": "list, as '[one, two]'",
+    "<class 'tuple'>": "list, as '[1, 2]'",
+    "<class 'collections.abc.Sequence'>": "list, as '[one, two]'",
+}
 _BAD_INPUT, _BAD_USAGE, _INTERRUPTED = 1, 2, 130
 
 
@@ -90,12 +98,15 @@ def _as_note(message: Warning | str, *_: Any, **__: Any) -> None:
 def _usage_in_words(error: ArgumentError) -> str:
     """Of a parser's many lines those that tell what is wrong, as one."""
     text = re.sub(r'^Parser key "([^"]+)":', r"--\1:", str(error))
-    if "Expected a dot import path" in text:
-        return f"there is no method {text.split()[-1]!r}; there are {', '.join(METHODS)}"
+    if unknown := re.search(r"Expected a dot import path string: (.*)", text):
+        return f"there is no method {unknown[1]!r}; there are {', '.join(METHODS)}"
     causes = re.findall(r"^    - (.*(?:\n {8}.*)*)", text, re.MULTILINE)
     told = [cause for cause in causes if "NoneType" not in cause] or [text]
     where = f"{text.splitlines()[0]} " if causes else ""
-    return " ".join((where + "; ".join(told)).split())
+    words = " ".join((where + "; ".join(told)).split())
+    for kind, name in _KINDS.items():
+        words = words.replace(kind, name)
+    return re.sub(r"a typing\.Literal\[(.*?)\]", r"one of \1", words)
 
 
 def _one_line(error: Exception) -> str:
