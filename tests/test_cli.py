@@ -95,6 +95,21 @@ def test_columns_in_another_order_change_nothing_and_an_absent_one_is_named(file
     assert "error: absent.csv has no column 'age', which the model was trained on" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("keep", ["city,state", "[city, state]"])
+def test_columns_are_kept_by_name(files, keep):
+    cli.main([*FIT, "--report", "false"])
+    assert cli.main(["predict", "model", "people.csv", "--keep", keep]) == 0
+    assert list(rows_of("predictions.csv")) == ["city", "state", "prediction", "p_no", "p_yes"]
+
+
+def test_a_column_with_a_comma_in_its_name_is_kept(files):
+    cli.main([*FIT, "--report", "false"])
+    table = pa.csv.read_csv("people.csv")
+    pa.csv.write_csv(table.append_column("name, first", table["city"]), "named.csv")
+    assert cli.main(["predict", "model", "named.csv", "--keep", "name, first"]) == 0
+    assert rows_of("predictions.csv")["name, first"] == table["city"].to_pylist()
+
+
 def test_settings_come_from_the_methods_signature(files):
     assert cli.main([*FIT[:-1], "DLLP", "--method.epochs", "3", "--seed", "5", "--columns.drop", "city"]) == 0
     model = llpgan.load("model")

@@ -23,14 +23,13 @@ def predict(
         model: the folder of a saved model.
         data: a file (or folder of images) like that of the training; its columns may stand in another order.
         out: the file for predictions: .csv, .csv.gz or .parquet.
-        keep: column, or columns ('[id, state]'), of the data that the predictions should carry.
+        keep: column, or columns (id,state), of the data that the predictions should carry.
         overwrite: replace the file that is there.
     """
     refuse_existing(Path(out), overwrite)
     write = _writer(out)
     loaded, rows = opened(model, data)
-    names = [keep] if isinstance(keep, str) else keep
-    table = predictions(loaded, rows, [*([rows.image] if rows.image else []), *names])
+    table = predictions(loaded, rows, [*([rows.image] if rows.image else []), *_names(keep, rows)])
     with whole_file(Path(out)) as aside:
         write(table, aside)
     terminal(stderr=True).print(f"saved {out}: {table.num_rows:,} rows")
@@ -46,6 +45,13 @@ def predictions(model: LLPClassifier, rows: Rows, keep: Sequence[str] = ()) -> p
     if clash := kept.keys() & columns.keys():
         raise ValueError(f"column {min(clash)!r} cannot be kept: predictions have a column of that name")
     return pa.table(kept | columns)
+
+
+def _names(keep: str | Sequence[str], rows: Rows) -> Sequence[str]:
+    """One column by its name, though that may have a comma; else names between commas, or a list."""
+    if not isinstance(keep, str):
+        return keep
+    return [keep] if keep in rows.table.column_names else [name.strip() for name in keep.split(",")]
 
 
 def _writer(out: str) -> Callable[[pa.Table, Path], None]:
