@@ -26,6 +26,15 @@ def test_a_model_of_arrays_refuses_a_table_in_words(command, capsys):
     assert "new.csv is no array, but the model was trained on one" in capsys.readouterr().err
 
 
+@pytest.mark.usefixtures("model_of_arrays")
+@pytest.mark.parametrize("shape", [(), (5,), (5, 7), (5, 3, 1)])
+def test_an_array_of_another_shape_is_refused_with_its_file(shape, capsys):
+    np.save("other.npy", np.zeros(shape))
+    assert cli.main(["predict", "model", "other.npy"]) == 1
+    said = capsys.readouterr().err
+    assert f"other.npy holds an array of shape {shape}, but the model was trained on" in said
+
+
 def test_codes_that_look_like_numbers_stay_text(files):  # noqa: F811
     table = (files / "people.csv").read_text().replace('"Rome"', "007").replace('"Oslo"', "7")
     (files / "people.csv").write_text(table)

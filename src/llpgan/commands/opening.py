@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from llpgan.estimators.base import LLPClassifier
+from llpgan.estimators.base import Array, LLPClassifier
 from llpgan.model_files import load
 from llpgan.sources import Rows, open_rows
 
@@ -16,6 +16,7 @@ def opened(model: str, data: str) -> tuple[LLPClassifier, Rows]:
 def instances_of(model: LLPClassifier, rows: Rows) -> Any:
     """What the model sees of the rows."""
     if rows.array is not None:
+        _refuse_other_shape(model, rows.name, rows.array)
         return rows.array
     if model.encoder_ is None:
         raise ValueError(
@@ -23,3 +24,11 @@ def instances_of(model: LLPClassifier, rows: Rows) -> Any:
             f"or train with Bags.from_tables, which knows what to do with columns"
         )
     return model.encoder_.encode(rows)
+
+
+def _refuse_other_shape(model: LLPClassifier, name: str, array: Array) -> None:
+    if array.shape[1:] != model.instance_shape_:
+        raise ValueError(
+            f"{name} holds an array of shape {array.shape}, but the model was trained on instances of shape "
+            f"{model.instance_shape_}"
+        )
