@@ -74,7 +74,8 @@ def proportions(
         raise ValueError(f"{len(table)} rows of proportions, but {len(bag_ids)} bags")
     _refuse(~np.isfinite(table), table, bag_ids, "is not a number", classes)
     _refuse(table < 0, table, bag_ids, "is negative", classes)
-    _refuse(table > 1 + tolerance, table, bag_ids, "is above one (counts go in as counts=)", classes)
+    above = "is above one (counts go in as counts, percentages divided by 100)"
+    _refuse(table > 1 + tolerance, table, bag_ids, above, classes)
     sums = table.sum(axis=1)
     wrong = np.flatnonzero(np.abs(sums - 1) > tolerance + _ROUNDING)
     if len(wrong):

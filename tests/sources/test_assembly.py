@@ -297,7 +297,7 @@ WRONG_RESULTS = {
     "percent": (
         HALF.replace("0.5", "50"),
         {},
-        "{results}: bag 'Iowa': the value 50 of class 'other' is above one (counts go in as counts=)",
+        "{results}: bag 'Iowa': the value 50 of class 'other' is above one (counts go in as counts, percentages",
     ),
     "text": (
         HALF.replace("Ohio,0.5", "Ohio,half"),
