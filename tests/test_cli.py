@@ -262,6 +262,15 @@ def test_inspect_says_what_the_bags_can_tell(files, capsys):
     assert "bags.json exists" in capsys.readouterr().err
 
 
+def test_inspect_promises_nothing_of_a_single_bag(files, capsys):
+    people = pa.csv.read_csv("people.csv")
+    pa.csv.write_csv(people.set_column(0, "state", [["s0"] * 200]), "single.csv")
+    assert cli.main(["inspect", "single.csv", "--bag", "state", "--label", "vote"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "A single bag is too few to see whether bags are drawn at random" in said
+    assert "held out" not in said
+
+
 def test_evaluate_says_why_bags_by_feature_promise_no_accuracy(files, capsys):
     cli.main(FIT)
     capsys.readouterr()

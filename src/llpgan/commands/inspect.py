@@ -17,6 +17,7 @@ from llpgan.evaluation import (
     learning_curve,
     randomness_test,
 )
+from llpgan.evaluation.accuracy import LEAST_BAGS
 from llpgan.files import refuse_existing, whole_file
 
 
@@ -51,13 +52,20 @@ def inspect(
 
 def in_words(found: Inspection, randomness: RandomnessTest, curve: LearningCurve | None) -> list[str]:
     """What the figures mean."""
-    lines = [randomness.in_words(), _use_of(randomness), _worth(found)]
+    lines = [*_randomness(found, randomness), _worth(found)]
     lines += [f"No bag tells {pair} apart: their shares keep one ratio." for pair in found.unclear]
     lines.append(
         f"If every bag were two of half the size, they would tell as much as some {found.worth_if_halved:,.0f} "
         f"labelled rows; if every bag were half as mixed, as {found.worth_if_purer:,.0f}."
     )
     return [*lines, _more_bags(curve, found.n_bags)]
+
+
+def _randomness(found: Inspection, randomness: RandomnessTest) -> list[str]:
+    if randomness.looks_random and found.n_bags < LEAST_BAGS:
+        few = "A single bag is" if found.n_bags == 1 else f"{found.n_bags} bags are"
+        return [f"{few} too few to see whether bags are drawn at random, or to judge a model without labels."]
+    return [randomness.in_words(), _use_of(randomness)]
 
 
 def _use_of(randomness: RandomnessTest) -> str:
