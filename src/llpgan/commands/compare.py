@@ -51,7 +51,7 @@ def compare(
         score: cross_entropy, total_variation or hard_total_variation of held-out bags.
         prefer_simple: choose the simplest method within one standard error of the best, instead of the best.
         seed: the same seed gives the same folds, scores and model.
-        jobs: how many processes.
+        jobs: how many processes; -1 for one a core.
         time_limit: seconds that one fit may take; a method that takes longer is left out.
         out: the folder for the rows, the table, the picture and the model.
         report: whether to write a report on the model.

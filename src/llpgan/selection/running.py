@@ -45,7 +45,7 @@ def compare(
         prefer_simple: choose the simplest method within one standard error of the best, instead of the best; it is
             quicker and easier to explain, but with few bags, where the error is large, often less accurate.
         random_state: of the folds, and of methods that have none of their own.
-        n_jobs: how many processes.
+        n_jobs: how many processes; -1 for one a core.
         rows: a file (.jsonl) that rows are appended to as folds finish. What it has is not run again, so that a
             comparison that was stopped goes on; rows of other data, folds or seeds are left alone.
         time_limit: seconds that one fit may take. A method that takes longer, fails, or is refused for want of
@@ -60,6 +60,8 @@ def compare(
     """
     if score not in SCORES:
         raise ValueError(f"score={score!r}: must be one of {', '.join(SCORES)}")
+    if n_jobs == 0:
+        raise ValueError("0 processes cannot run anything: give one at least, or -1 for one a core")
     named = candidates(methods, random_state)
     splits = row_splits(bags, cv, random_state)
     run = _digest(bags, splits, random_state)
