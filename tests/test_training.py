@@ -275,3 +275,19 @@ def test_tensorboard_gets_every_row(bags, tmp_path):
     log = EventAccumulator(str(tmp_path)).Reload()
     written = [event.value for event in log.Scalars("proportion_loss")]
     np.testing.assert_allclose(written, [row["proportion_loss"] for row in model.history_], rtol=1e-5)
+
+
+@pytest.mark.parametrize("before", [False, True])
+def test_denormals_are_zero_while_it_trains_and_then_as_before(bags, before):
+    if not torch.set_flush_denormal(before):
+        pytest.skip("this processor cannot")
+
+    def small():
+        return (torch.tensor(1e-38) * 0.1).item()
+
+    seen = []
+    try:
+        DLLP(epochs=1, random_state=0).fit_bags(bags, monitor=lambda model: seen.append(small()) or {})
+        assert (seen, small() == 0) == ([0.0], before)
+    finally:
+        torch.set_flush_denormal(False)

@@ -2,7 +2,8 @@
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -126,7 +127,8 @@ def train(
     """
     run, ranks = Run(objective, _averaged(objective.players["classifier"].bare, plan.average)), Ranks(fabric)
     again = "start it again" if checkpoint is None else f"start it again, and it goes on from {checkpoint.path}"
-    with lost_ranks_in_words(ranks, again), torch.random.fork_rng(devices=cuda_devices(fabric)):
+    own_random = torch.random.fork_rng(devices=cuda_devices(fabric))
+    with lost_ranks_in_words(ranks, again), own_random, denormals_as_zero():
         if checkpoint is not None and (state := ranks.from_first(checkpoint.load)) is not None:
             run.restore(state)
         while run.goes_on(plan):
@@ -199,6 +201,20 @@ def _judge(
     if held_out is not None:
         row = run.judged(held_out_losses(classifier, held_out, fabric.device, correction))
     return row if monitor is None else row | dict(monitor(classifier))
+
+
+@contextmanager
+def denormals_as_zero() -> Iterator[None]:
+    """Numbers below 1e-38 count as zero: a network that is sure has many in its gradients, and each is slow.
+
+    With them, a step of DLLP on MNIST took five times as long after some epochs.
+    """
+    was = bool(torch.tensor(1e-38) * 0.1 == 0)
+    torch.set_flush_denormal(True)
+    try:
+        yield
+    finally:
+        torch.set_flush_denormal(was)
 
 
 def _averaged(classifier: nn.Module, decay: float) -> AveragedModel:
