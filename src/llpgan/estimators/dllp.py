@@ -22,6 +22,8 @@ class DLLP(DeepClassifier):
 
     Args:
         entropy_weight: λ, the weight of the instances' mean entropy.
+        amsgrad: as below, but True by default. A network that meets its bags has gradients that vanish; plain Adam
+            forgets the larger ones, takes ever larger steps, and may lose in an epoch all that it has learned.
         others: see :class:`~llpgan.estimators.deep.DeepClassifier`.
 
     >>> import numpy as np
@@ -33,6 +35,7 @@ class DLLP(DeepClassifier):
     """
 
     entropy_weight: float = 0.0
+    amsgrad: bool = True
 
     _parameter_constraints: ClassVar = {
         **DeepClassifier._parameter_constraints,
