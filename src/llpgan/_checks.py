@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from llpgan.sorted_rows import sizes_if_sorted
+
 Array = NDArray[Any]
 Table = NDArray[np.float64]
 _CHUNK_BYTES = 2**24
@@ -20,7 +22,7 @@ def instances(values: Array, features: Sequence[str] | None = None) -> None:
         raise ValueError("there are no instances: the array has 0 rows")
     if values.dtype.kind not in "biuf":
         raise ValueError(f"instances must be numbers, got dtype {values.dtype}")
-    if values.dtype.kind == "f":
+    if values.dtype.kind == "f" and not getattr(values, "finite", False):  # a store knows that it is
         _finite(values, features)
 
 
@@ -48,12 +50,20 @@ def positions(which: Any, what: str, n: int) -> NDArray[np.int64]:
 
 def no_empty_bag(bag_index: NDArray[np.int64], bag_ids: Sequence[Hashable]) -> None:
     """Refuse bags without rows, and rows that point at no bag."""
+    sizes = sizes_if_sorted(bag_index)
+    if sizes is None:
+        _refuse_no_bag(bag_index, bag_ids)
+        sizes = np.bincount(bag_index, minlength=len(bag_ids))
+    same_length("bag sizes", sizes, "bag ids", bag_ids)
+    empty = np.flatnonzero(sizes == 0)
+    if len(empty):
+        raise ValueError(f"bag {bag_ids[empty[0]]!r} is empty: no row belongs to it")
+
+
+def _refuse_no_bag(bag_index: NDArray[np.int64], bag_ids: Sequence[Hashable]) -> None:
     if bag_index.min() < 0 or bag_index.max() >= len(bag_ids):
         row = int(np.argmax((bag_index < 0) | (bag_index >= len(bag_ids))))
         raise ValueError(f"row {row} is in bag number {bag_index[row]}, but there are {len(bag_ids)} bags")
-    empty = np.flatnonzero(np.bincount(bag_index, minlength=len(bag_ids)) == 0)
-    if len(empty):
-        raise ValueError(f"bag {bag_ids[empty[0]]!r} is empty: no row belongs to it")
 
 
 def classes(names: Array, table: Table) -> None:

@@ -3,12 +3,14 @@
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import InitVar, dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from llpgan import _checks, _keys
+from llpgan.sorted_rows import RowsInOrder, rows_of_bags, sizes_if_sorted
+from llpgan.stored_instances import StoredInstances
 
 if TYPE_CHECKING:
     from llpgan.sources import Columns, Encoder
@@ -27,8 +29,10 @@ class Bags:
 
     Attributes:
         instances: one row an instance: a table ``(N, features)`` or images ``(N, channels, height, width)``.
-            A memory-mapped array stays one.
-        bag_index: for each row the position of its bag in ``bag_ids``.
+            A memory-mapped array stays one, and :class:`~llpgan.stored_instances.StoredInstances` stay in their
+            file.
+        bag_index: for each row the position of its bag in ``bag_ids``; a
+            :class:`~llpgan.sorted_rows.SortedBagIndex` where rows stand bag after bag in a file.
         proportions: ``(n_bags, n_classes)``; rows sum to one.
         bag_ids: the bags' names, any hashable values.
         classes: the classes' names, in the order of the columns of ``proportions``.
@@ -222,7 +226,8 @@ class Bags:
     @cached_property
     def sizes(self) -> NDArray[np.int64]:
         """The number of instances in each bag."""
-        return np.bincount(self.bag_index, minlength=self.n_bags)
+        known = sizes_if_sorted(self.bag_index)
+        return np.bincount(self.bag_index, minlength=self.n_bags) if known is None else known
 
     @cached_property
     def prior(self) -> NDArray[np.float64]:
@@ -237,6 +242,10 @@ class Bags:
     @cached_property
     def row_order(self) -> NDArray[np.int64]:
         """All rows, bag after bag."""
+        if sizes_if_sorted(self.bag_index) is not None:
+            return cast(NDArray[np.int64], RowsInOrder(len(self.bag_index)))
+        if np.all(self.bag_index[1:] >= self.bag_index[:-1]):
+            return np.arange(len(self.bag_index))
         return np.argsort(self.bag_index, kind="stable")
 
     def rows_of(self, bag: int) -> NDArray[np.int64]:
@@ -247,12 +256,14 @@ class Bags:
     def subset(self, which: ArrayLike) -> Self:
         """Some of the bags, whole: by their positions in ``bag_ids``, or a truth value a bag.
 
+        Of instances that stay in a file, those of the chosen bags are read into memory.
+
         >>> bags = Bags.from_labels([[1.0], [2.0], [6.0]], [0, 1, 0], groups=["a", "b", "a"])
         >>> bags.subset([0]).instances.tolist(), bags.subset([False, True]).bag_ids
         ([[1.0], [6.0]], ('b',))
         """
         chosen = _checks.positions(which, "bag", self.n_bags)
-        return self.part(np.flatnonzero(np.isin(self.bag_index, chosen)))
+        return self.part(np.sort(self.row_order[rows_of_bags(self.starts[chosen], self.sizes[chosen])]))
 
     def part(self, rows: ArrayLike) -> Self:
         """Some of the rows: each bag that has any keeps its proportions, as a sample of it has them up to chance.
@@ -306,6 +317,8 @@ class Bags:
 
 def _as_instances(instances: Any) -> Array:
     """An array of numbers, without a copy where the instances are one already (also a memory-mapped one)."""
+    if isinstance(instances, StoredInstances):
+        return cast(Array, instances)
     array = np.asanyarray(instances)
     return np.asarray(array, dtype=np.float64) if array.dtype == object else array
 

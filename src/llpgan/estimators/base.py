@@ -3,7 +3,7 @@
 import warnings
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from llpgan import _checks, watching
 from llpgan.bags import Bags
+from llpgan.stored_instances import StoredInstances
 
 if TYPE_CHECKING:
     from llpgan.sources import Encoder
@@ -118,14 +119,19 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _encoded(self, X: Any) -> Any:
         """Instances from a user's rows, where the model learned from such; arrays are instances already."""
-        if self.encoder_ is None or isinstance(X, np.ndarray):
+        if self.encoder_ is None or isinstance(X, np.ndarray | StoredInstances):
             return X
         from llpgan.sources import open_rows
 
         return self.encoder_.encode(open_rows(X, self.encoder_.text_columns))
 
     def _checked(self, X: Any, *, reset: bool) -> Array:
-        """Scikit-learn's own checks; that values are finite is ours to say, with row and column."""
+        """Scikit-learn's own checks; that values are finite is ours to say, with row and column.
+
+        Instances that stay in their file are not for scikit-learn, which would read it whole.
+        """
+        if isinstance(X, StoredInstances) and not reset:
+            return cast(Array, X)
         return np.asanyarray(
             validate_data(self, X, reset=reset, allow_nd=True, ensure_all_finite=False, dtype="numeric")
         )

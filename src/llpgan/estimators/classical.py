@@ -46,4 +46,4 @@ def _one_scale(instances: Array) -> tuple[Array, Array | float]:
 
 
 def _as_rows(instances: Array) -> Array:
-    return instances.reshape(len(instances), -1)
+    return np.asanyarray(instances).reshape(len(instances), -1)  # what stays in a file is read: they need all
