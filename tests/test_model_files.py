@@ -180,7 +180,7 @@ def test_a_manifest_that_is_none_is_refused(tmp_path, content):
 
 def rewritten(folder, **changes):
     """The manifest with other content, and digests that are right: as someone who means harm would write it."""
-    from llpgan.model_files.manifest import _digest_of, digest_of_file
+    from llpgan.sealed import _digest_of, digest_of_file
 
     content = json.loads((folder / "model.json").read_text())
     content.pop("digest")

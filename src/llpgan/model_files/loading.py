@@ -11,8 +11,8 @@ import llpgan
 from llpgan.estimators import METHODS
 from llpgan.estimators.base import LLPClassifier
 from llpgan.model_files.manifest import MANIFEST, WEIGHTS, Manifest
-from llpgan.model_files.plain import Arrays, from_plain
 from llpgan.model_files.settings import from_json
+from llpgan.plain import Arrays, from_plain
 
 
 def load(path: str | Path, **settings: Any) -> LLPClassifier:

@@ -10,9 +10,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from llpgan.estimators.base import LLPClassifier
 from llpgan.files import refuse_existing, whole_folder
-from llpgan.model_files.manifest import MANIFEST, WEIGHTS, Manifest, digest_of_file
-from llpgan.model_files.plain import Arrays, to_plain
+from llpgan.model_files.manifest import MANIFEST, WEIGHTS, Manifest
 from llpgan.model_files.settings import as_json
+from llpgan.plain import Arrays, to_plain
+from llpgan.sealed import digest_of_file
 
 _ELSEWHERE = {"classes_", "instance_shape_", "n_features_in_", "feature_names_in_", "encoder_"}
 

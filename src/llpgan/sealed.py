@@ -1,0 +1,61 @@
+"""JSON files that know what they should hold: the format, who wrote them, and a digest of the rest."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import llpgan
+
+
+def write_sealed(path: Path, content: Mapping[str, Any], version: int) -> None:
+    """Write what a folder holds, with a digest of itself."""
+    whole = {"format": version, "llpgan": llpgan.__version__, **content}
+    text = json.dumps({**whole, "digest": _digest_of(whole)}, indent=2, ensure_ascii=False)
+    path.write_text(text + "\n", encoding="utf-8")
+
+
+def read_sealed(path: Path, version: int) -> dict[str, Any]:
+    """What was written; an error names the file if it is damaged, or of a format that this version cannot read."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        digest = content.pop("digest")
+        written, writer = content.pop("format"), content.pop("llpgan")
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"{path} is damaged: {error!r}") from error
+    if written != version:
+        raise ValueError(
+            f"{path.parent} was saved by llpgan {writer} in format {written}; this is llpgan "
+            f"{llpgan.__version__}, which reads format {version}"
+        )
+    if digest != _digest_of({"format": written, "llpgan": writer, **content}):
+        raise ValueError(f"{path} is damaged: it is not what was saved")
+    return dict(content)
+
+
+def lack_of(folder: Path, name: str, what: str) -> str:
+    """Why a path is not the folder of something that is told by a file of this name."""
+    if not folder.exists():
+        return "there is no such folder"
+    return f"it has no {name}" if folder.is_dir() else f"it is a file, and a {what} is a folder"
+
+
+def refuse_damaged(folder: Path, digests: Mapping[str, str]) -> None:
+    """Refuse a folder of which a file is lacking, or is not the one that was saved."""
+    for name, digest in digests.items():
+        path = folder / name
+        if not path.is_file():
+            raise FileNotFoundError(f"{folder} is not whole: it has no {name}")
+        if digest_of_file(path) != digest:
+            raise ValueError(f"{path} is damaged: it is not what was saved (its SHA-256 differs)")
+
+
+def digest_of_file(path: Path) -> str:
+    """The SHA-256 of a file's bytes."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _digest_of(content: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
