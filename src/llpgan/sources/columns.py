@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from llpgan.sources import values
 from llpgan.sources.encoders import Category, ColumnEncoder, Date, Number
+from llpgan.sources.facts import Facts, WholeColumn, no_value
 
 _FEW = 20  # below so many rows, every value of any column may be different
 _ID_NAME = re.compile(r"(^|[_\W])(id|ids|uuid|guid|index|key|nr|number)$|^unnamed", re.IGNORECASE)
@@ -77,62 +77,67 @@ class LeftOut(Exception):  # noqa: N818, it is no error
 
 def learned(name: str, column: pa.ChunkedArray, columns: Columns) -> ColumnEncoder:
     """How to encode a column, from its values; raises :class:`LeftOut` where there is nothing to learn from it."""
-    if pa.types.is_nested(column.type):
-        raise _unknown_type(name, column)
-    if values.n_missing(column) == len(column):
-        raise ValueError(f"column {name!r} has no value in any row: correct it, or leave it out (drop)")
-    kind = columns.kinds().get(name)
+    return chosen_encoder(WholeColumn(name, column), columns)
+
+
+def chosen_encoder(facts: Facts, columns: Columns) -> ColumnEncoder:
+    """The same from what is known of a column, which need not be in memory."""
+    if pa.types.is_nested(facts.type):
+        raise _unknown_type(facts)
+    if facts.n_missing == facts.n_rows:
+        raise no_value(facts.name)
+    kind = columns.kinds().get(facts.name)
     if kind is None:
-        _leave_out_if_constant(column)
-        kind = _kind_seen(name, column)
-    return kind.learned(name, column, columns.min_count, columns.max_categories)
+        _leave_out_if_constant(facts)
+        kind = _kind_seen(facts)
+    return kind.of(facts, columns.min_count, columns.max_categories)
 
 
-def _kind_seen(name: str, column: pa.ChunkedArray) -> type[ColumnEncoder]:
-    if values.is_text(column):
-        return _kind_of_text(name, column)
-    if values.is_time(column):
+def _kind_seen(facts: Facts) -> type[ColumnEncoder]:
+    if values.is_text(facts):
+        return _kind_of_text(facts)
+    if values.is_time(facts):
         return Date
-    if not values.is_number(column):
-        raise _unknown_type(name, column)
-    if pa.types.is_integer(column.type):
-        _leave_out_if_running_number(name, column)
+    if not values.is_number(facts):
+        raise _unknown_type(facts)
+    if pa.types.is_integer(facts.type):
+        _leave_out_if_running_number(facts)
     return Number
 
 
-def _unknown_type(name: str, column: pa.ChunkedArray) -> ValueError:
-    return ValueError(f"column {name!r} holds {column.type}: one number, text or date a row would be right")
+def _unknown_type(facts: Facts) -> ValueError:
+    return ValueError(f"column {facts.name!r} holds {facts.type}: one number, text or date a row would be right")
 
 
-def _kind_of_text(name: str, column: pa.ChunkedArray) -> type[ColumnEncoder]:
-    numbers, there = values.count_numbers(column), len(column) - column.null_count
+def _kind_of_text(facts: Facts) -> type[ColumnEncoder]:
+    numbers, there = facts.n_number_texts(), facts.n_rows - facts.n_nulls
     if numbers == there:
         return Number
     if numbers > there / 2:
-        _refuse_few_texts(name, column, f"{numbers} of the {there} values")
-    if there >= _FEW and len(column.unique()) > there / 2:
+        _refuse_few_texts(facts, f"{numbers} of the {there} values")
+    if there >= _FEW and facts.n_different() > there / 2:
         raise LeftOut("nearly every row has a text of its own, as names and ids do")
     return Category
 
 
-def _refuse_few_texts(name: str, column: pa.ChunkedArray, numbers: str) -> None:
+def _refuse_few_texts(facts: Facts, numbers: str) -> None:
     try:
-        values.as_numbers(name, column)
+        facts.refuse_texts()
     except ValueError as error:
         raise ValueError(
             f"{error}, as {numbers} of this column are: correct it, or name the column among the categories"
         ) from None
 
 
-def _leave_out_if_constant(column: pa.ChunkedArray) -> None:
-    if not values.n_missing(column) and not values.has_more_values_than(column, 1):
-        raise LeftOut(f"all rows have the same value, {column[0].as_py()!r}")
+def _leave_out_if_constant(facts: Facts) -> None:
+    if not facts.n_missing and facts.has_one_value():
+        raise LeftOut(f"all rows have the same value, {facts.first!r}")
 
 
-def _leave_out_if_running_number(name: str, column: pa.ChunkedArray) -> None:
-    if column.null_count or len(column) < _FEW:
+def _leave_out_if_running_number(facts: Facts) -> None:
+    if facts.n_nulls or facts.n_rows < _FEW:
         return
-    limits = pc.min_max(column).as_py()
-    dense = limits["max"] - limits["min"] < 2 * len(column)
-    if (dense or _ID_NAME.search(name)) and len(column.unique()) == len(column):
+    low, high = facts.limits()
+    dense = high - low < 2 * facts.n_rows
+    if (dense or _ID_NAME.search(facts.name)) and facts.all_different():
         raise LeftOut("every row has a number of its own, as ids do")

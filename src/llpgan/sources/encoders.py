@@ -6,10 +6,10 @@ from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from llpgan.sources import values
+from llpgan.sources.facts import Facts, WholeColumn
 
 Array = NDArray[Any]
 _MISSING, _OTHER = "(missing)", "(other)"
@@ -22,9 +22,14 @@ class ColumnEncoder:
     name: str
 
     @classmethod
-    @abstractmethod
     def learned(cls, name: str, column: pa.ChunkedArray, min_count: int, max_categories: int) -> Self:
         """What there is to learn from the training rows."""
+        return cls.of(WholeColumn(name, column), min_count, max_categories)
+
+    @classmethod
+    @abstractmethod
+    def of(cls, facts: Facts, min_count: int, max_categories: int) -> Self:
+        """What there is to learn from what is known of the training rows."""
 
     @property
     @abstractmethod
@@ -49,18 +54,10 @@ class Number(ColumnEncoder):
     tells_missing: bool
 
     @classmethod
-    def learned(cls, name: str, column: pa.ChunkedArray, min_count: int, max_categories: int) -> Self:
+    def of(cls, facts: Facts, min_count: int, max_categories: int) -> Self:
         """Median, mean and standard deviation."""
-        numbers = cls.numbers(name, column)
-        there = numbers[~np.isnan(numbers)]
-        if len(there) == 0:
-            raise ValueError(f"column {name!r} has no value in any row: correct it, or leave it out (drop)")
-        median = float(np.median(there))
-        filled = np.append(there, np.full(len(numbers) - len(there), median))
-        scale = float(filled.std())
-        mean = float(filled.mean())
-        blank = len(numbers) - len(there) >= min_count
-        return cls(name, median, mean, scale if scale > 1e-9 * abs(mean) else 1.0, blank)
+        n_missing, median, mean, scale = facts.numbers(cls.numbers)
+        return cls(facts.name, median, mean, scale if scale > 1e-9 * abs(mean) else 1.0, n_missing >= min_count)
 
     @property
     def features(self) -> list[str]:
@@ -104,17 +101,15 @@ class Category(ColumnEncoder):
     tells_missing: bool
 
     @classmethod
-    def learned(cls, name: str, column: pa.ChunkedArray, min_count: int, max_categories: int) -> Self:
+    def of(cls, facts: Facts, min_count: int, max_categories: int) -> Self:
         """The values that are frequent enough, in alphabetical order."""
-        text = values.plain(values.as_text(name, column))
-        counts = pc.value_counts(text.drop_null())
-        pairs = zip(counts.field(0).to_pylist(), counts.field(1).to_pylist(), strict=True)
-        by_count = sorted(pairs, key=_rarest_last)
+        counts, n_missing = facts.texts()
+        by_count = sorted(counts, key=_rarest_last)
         frequent = [value for value, count in by_count if count >= min_count][:max_categories]
         if not frequent:  # a small table: its most frequent values
             frequent = [value for value, _ in by_count][:max_categories]
         has_other = len(frequent) < len(by_count)
-        return cls(name, tuple(sorted(frequent)), has_other, text.null_count >= min_count)
+        return cls(facts.name, tuple(sorted(frequent)), has_other, n_missing >= min_count)
 
     @property
     def features(self) -> list[str]:

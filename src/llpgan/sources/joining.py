@@ -15,8 +15,12 @@ Index = NDArray[np.int64]
 Shares = NDArray[np.float64]
 
 
-def bag_keys(table: pa.Table, names: Sequence[str], file: str = "the table") -> tuple[Index, tuple[Hashable, ...]]:
+def bag_keys(
+    table: pa.Table, names: Sequence[str], file: str = "the table", first_row: int = 0
+) -> tuple[Index, tuple[Hashable, ...]]:
     """For each row the position of its bag, and the bags' ids in order: values of one column, tuples of several.
+
+    Messages count rows from ``first_row`` on, where the table is a part of the file.
 
     >>> bag_keys(pa.table({"state": ["OH", "IA", "OH"], "county": [1, 1, 2]}), ["state", "county"])
     (array([1, 0, 2]), (('IA', 1), ('OH', 1), ('OH', 2)))
@@ -25,22 +29,22 @@ def bag_keys(table: pa.Table, names: Sequence[str], file: str = "the table") -> 
         if name not in table.column_names:
             there = ", ".join(map(repr, table.column_names)) or "no columns"
             raise ValueError(f"{file} has no column {name!r}; there are {there}")
-    index, ids = _key(table[names[0]], names[0], file)
+    index, ids = _key(table[names[0]], names[0], file, first_row)
     if len(names) == 1:
         return index, ids
     tuples: list[tuple[Hashable, ...]] = [(value,) for value in ids]
     for name in names[1:]:
-        more, more_ids = _key(table[name], name, file)
+        more, more_ids = _key(table[name], name, file, first_row)
         pairs, index = np.unique(index * len(more_ids) + more, return_inverse=True)
         tuples = [(*tuples[pair // len(more_ids)], more_ids[pair % len(more_ids)]) for pair in pairs.tolist()]
     return index, tuple(tuples)
 
 
-def _key(column: pa.ChunkedArray, name: str, file: str) -> tuple[Index, tuple[Hashable, ...]]:
+def _key(column: pa.ChunkedArray, name: str, file: str, first_row: int) -> tuple[Index, tuple[Hashable, ...]]:
     if pa.types.is_nested(column.type):
         raise ValueError(f"{file}: column {name!r} holds {column.type}: one value a row names its bag")
     for row in np.flatnonzero(values.missing(column)):
-        raise ValueError(f"{file}, row {row} has no bag: its {name!r} is missing")
+        raise ValueError(f"{file}, row {first_row + row} has no bag: its {name!r} is missing")
     codes = column.combine_chunks() if pa.types.is_dictionary(column.type) else column.dictionary_encode()
     codes = codes.combine_chunks() if isinstance(codes, pa.ChunkedArray) else codes
     used, index = np.unique(np.asarray(codes.indices), return_inverse=True)

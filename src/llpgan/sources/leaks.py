@@ -25,15 +25,37 @@ def refuse_leak(
     """
     for name in names:
         codes = _codes(name, table[name], max(2, len(classes)))
-        if codes is None:
-            continue
-        named = _named_after(name, classes) if codes.max() == 1 else ""
-        if why := named or _shares_of(codes, bag_index, proportions, classes):
-            kind = "categories" if values.is_text(table[name]) else "numbers"
-            raise ValueError(
-                f"column {name!r} looks like the label: {why}. Say so (label {name}), which keeps it out of the "
-                f"features, or name it among the {kind} to learn from it all the same"
-            )
+        if codes is not None:
+            there = codes >= 0
+            counts = counts_by_bag(bag_index[there], codes[there], len(proportions))
+            refuse_leaking_counts(name, values.is_text(table[name]), counts, proportions, classes)
+
+
+def refuse_leaking_counts(
+    name: str,
+    text: bool,
+    counts: NDArray[np.int64],
+    proportions: NDArray[np.float64],
+    classes: Sequence[str],
+) -> None:
+    """The same for one column, of which it is known how many rows (bags, values) have each of its values."""
+    named = _named_after(name, classes) if counts.shape[1] == 2 else ""
+    if why := named or _shares_of(counts, proportions, classes):
+        raise ValueError(
+            f"column {name!r} looks like the label: {why}. Say so (label {name}), which keeps it out of the "
+            f"features, or name it among the {'categories' if text else 'numbers'} to learn from it all the same"
+        )
+
+
+def counts_by_bag(bag_index: NDArray[np.int64], codes: NDArray[np.int64], n_bags: int) -> NDArray[np.int64]:
+    """(bags, codes): how many rows of each bag have each code.
+
+    >>> counts_by_bag(np.array([0, 0, 1]), np.array([1, 1, 0]), 2)
+    array([[0, 2],
+           [1, 0]])
+    """
+    n_codes = int(codes.max()) + 1 if len(codes) else 0
+    return np.bincount(bag_index * n_codes + codes, minlength=n_bags * n_codes).reshape(n_bags, n_codes)
 
 
 def _codes(name: str, column: pa.ChunkedArray, most: int) -> NDArray[np.int64] | None:
@@ -50,20 +72,14 @@ def _named_after(name: str, classes: Sequence[str]) -> str:
     return f"it is named after the class {named[0]!r}" if named else ""
 
 
-def _shares_of(
-    codes: NDArray[np.int64],
-    bag_index: NDArray[np.int64],
-    proportions: NDArray[np.float64],
-    classes: Sequence[str],
-) -> str:
-    there = codes >= 0
-    sizes = np.bincount(bag_index[there], minlength=len(proportions))
+def _shares_of(counts: NDArray[np.int64], proportions: NDArray[np.float64], classes: Sequence[str]) -> str:
+    sizes = counts.sum(axis=1)
     known = sizes > 0
     found = []
-    for value in range(codes.max() + 1):
-        shares = np.bincount(bag_index[codes == value], minlength=len(proportions))[known] / sizes[known]
+    for of_value in counts.T:
+        shares = of_value[known] / sizes[known]
         found += [name for name, p in zip(classes, proportions[known].T, strict=True) if _same(shares, p)][:1]
-    enough = 1 if codes.max() == 1 else codes.max() + 1  # of two values, one may be a class and one all others
+    enough = 1 if counts.shape[1] == 2 else counts.shape[1]  # of two values, one may be a class and one all others
     return f"it has the share of the class {found[0]!r} in every bag" if len(found) >= enough else ""
 
 

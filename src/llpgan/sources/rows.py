@@ -23,6 +23,7 @@ class Rows:
         array: the instances, where they are an array already.
         folder: where relative paths of images start from.
         image: the column that holds paths of images, if the source itself says so.
+        first_row: where these are a part of the source, the number of their first row in it.
         keep: whether the table stays after its parts were gone through; else each part's memory is let go.
     """
 
@@ -31,6 +32,7 @@ class Rows:
     array: Array | None = None
     folder: Path = Path()
     image: str | None = None
+    first_row: int = 0
     keep: bool = True
 
     def __len__(self) -> int:

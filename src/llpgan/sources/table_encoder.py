@@ -1,6 +1,6 @@
 """From the columns of a user's table to instances, and the same for new rows later."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Self
 
@@ -8,8 +8,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from llpgan.sources.columns import Columns, LeftOut, learned
+from llpgan.sources.columns import Columns, LeftOut, chosen_encoder
 from llpgan.sources.encoders import Category, ColumnEncoder
+from llpgan.sources.facts import Facts, WholeColumn
 from llpgan.sources.rows import Rows
 from llpgan.sources.values import RowError, of
 
@@ -39,12 +40,18 @@ class TableEncoder:
     def learned(cls, table: pa.Table, columns: Columns | None = None, reserved: Sequence[str] = ()) -> Self:
         """From the training rows; ``reserved`` columns, of bags and labels, are never features."""
         columns = columns or Columns()
+        names = columns.chosen(table.column_names, reserved)
+        return cls.of([WholeColumn(name, table[name]) for name in names], columns)
+
+    @classmethod
+    def of(cls, facts: Iterable[Facts], columns: Columns) -> Self:
+        """From what is known of the columns to learn from."""
         encoders, left_out = [], {}
-        for name in columns.chosen(table.column_names, reserved):
+        for column in facts:
             try:
-                encoders.append(learned(name, table[name], columns))
+                encoders.append(chosen_encoder(column, columns))
             except LeftOut as reason:
-                left_out[name] = str(reason)
+                left_out[column.name] = str(reason)
         if not encoders:
             why = "; ".join(f"{name!r} is left out, {reason}" for name, reason in left_out.items())
             raise ValueError(f"no column is left to learn from: {why or 'all are of bags or labels'}")
@@ -79,7 +86,7 @@ class TableEncoder:
         done = 0
         for part in rows.parts(_ROWS_AT_ONCE):
             with of(rows.name):
-                self._write(part, done, instances[done : done + len(part)])
+                self._write(part, rows.first_row + done, instances[done : done + len(part)])
             done += len(part)
         return instances
 
