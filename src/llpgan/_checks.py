@@ -12,10 +12,14 @@ Array = NDArray[Any]
 Table = NDArray[np.float64]
 _CHUNK_BYTES = 2**24
 _ROUNDING = 1e-9
+_LAST_DIGITS = 1e-14
 
 
-def instances(values: Array, features: Sequence[str] | None = None) -> None:
-    """Refuse what is not a non-empty array of finite numbers, one row an instance."""
+def instances(values: Array, features: Sequence[str] | None = None, first_row: int = 0) -> None:
+    """Refuse what is not a non-empty array of finite numbers, one row an instance.
+
+    Messages count rows from ``first_row`` on, where the instances are a part of all.
+    """
     if values.ndim < 2:
         raise ValueError(f"instances need one row each, (rows, features), got an array of shape {values.shape}")
     if len(values) == 0:
@@ -23,7 +27,7 @@ def instances(values: Array, features: Sequence[str] | None = None) -> None:
     if values.dtype.kind not in "biuf":
         raise ValueError(f"instances must be numbers, got dtype {values.dtype}")
     if values.dtype.kind == "f" and not getattr(values, "finite", False):  # a store knows that it is
-        _finite(values, features)
+        _finite(values, features, first_row)
 
 
 def same_length(name: str, values: Any, other_name: str, other: Any) -> None:
@@ -91,7 +95,8 @@ def proportions(
     if len(wrong):
         bag = wrong[0]
         raise ValueError(f"bag {bag_ids[bag]!r}: proportions sum to {sums[bag]:.6g}, not 1")
-    return table / sums[:, None]
+    exact = np.abs(sums - 1) <= _LAST_DIGITS  # else what was put right, and stored, would be put right again
+    return np.where(exact[:, None], table, table / sums[:, None])
 
 
 def counts_as_proportions(table: Table, bag_ids: Sequence[Hashable], sizes: NDArray[np.int64]) -> Table:
@@ -125,7 +130,7 @@ def agreeing_rows(rows: Table, bag_index: NDArray[np.int64], bag_ids: Sequence[H
     return rows[first]
 
 
-def _finite(values: Array, features: Sequence[str] | None) -> None:
+def _finite(values: Array, features: Sequence[str] | None, first_row: int) -> None:
     """Look through the rows a few at a time, so that a memory-mapped array is never read as a whole."""
     step = max(1, _CHUNK_BYTES // max(1, values[:1].nbytes))
     for start in range(0, len(values), step):
@@ -134,7 +139,8 @@ def _finite(values: Array, features: Sequence[str] | None) -> None:
         if not finite.all():
             row, *place = (int(i) for i in np.argwhere(~finite)[0])
             what = "NaN" if np.isnan(chunk[(row, *place)]) else "inf"
-            raise ValueError(f"{what} in row {start + row}, {_column(place, features)}: instances must be finite")
+            where = f"row {first_row + start + row}, {_column(place, features)}"
+            raise ValueError(f"{what} in {where}: instances must be finite")
 
 
 def _column(place: list[int], features: Sequence[str] | None) -> str:

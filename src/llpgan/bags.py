@@ -88,7 +88,8 @@ class Bags:
 
         Args:
             instances: a CSV or Parquet file, a pandas or polars frame, a dict of columns; a table of paths of
-                images, or a folder with a folder of images a bag; an ``.npz`` with an array ``instances``.
+                images, or a folder with a folder of images a bag; an ``.npz`` with an array ``instances``; or a
+                store (see :mod:`llpgan.stores`), which needs nothing else.
             proportions: a table with a row a bag: the columns of the bag, and a column a class.
             bag: the column, or the columns, that say which bag a row belongs to; in both tables.
             counts: a table like ``proportions`` that holds counts, which may be of a larger population.

@@ -5,17 +5,20 @@ from llpgan.sources.columns import Columns
 from llpgan.sources.opening import open_rows
 from llpgan.sources.reading import is_table, read_table
 from llpgan.sources.rows import Encoder, Rows
+from llpgan.sources.streams import RowStream, open_stream
 from llpgan.sources.table_encoder import TableEncoder
 
 __all__ = [
     "Columns",
     "Encoder",
+    "RowStream",
     "Rows",
     "TableEncoder",
     "bags_from_tables",
     "is_table",
     "label_values",
     "open_rows",
+    "open_stream",
     "read_table",
     "shared_bags",
 ]

@@ -3,33 +3,24 @@
 import warnings
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from llpgan import _checks
 from llpgan.bags import Bags
 from llpgan.sources import values
 from llpgan.sources.arrays import ArrayEncoder
 from llpgan.sources.columns import Columns
 from llpgan.sources.images import FOLDER_COLUMN, ImageEncoder
-from llpgan.sources.joining import BagTable, bag_keys, counts_as_shares
-from llpgan.sources.leaks import refuse_leak
+from llpgan.sources.joining import bag_keys
+from llpgan.sources.leaks import counts_by_bag, refuse_leak
 from llpgan.sources.opening import open_rows
-from llpgan.sources.reading import name_of, read_table
 from llpgan.sources.rows import Encoder, Rows
+from llpgan.sources.shares import Shares, are_of_labels, shares_of_counts, shares_of_table
 from llpgan.sources.table_encoder import TableEncoder
 
 Array = NDArray[Any]
-
-
-class Shares(NamedTuple):
-    """The proportions of each bag, the classes' names, and the table that they are from."""
-
-    proportions: NDArray[np.float64]
-    classes: Array
-    source: str
 
 
 def bags_from_tables(
@@ -46,16 +37,19 @@ def bags_from_tables(
     tolerance: float = 0.01,
 ) -> Bags:
     """See :meth:`llpgan.bags.Bags.from_tables`."""
+    from llpgan import stores
+
+    if stores.is_store(instances):
+        said = {"proportions": proportions, "bag": bag, "counts": counts, "label": label, "classes": classes}
+        return stores.open_store_alone(instances, {**said, "columns": columns, "image": image})
     columns = columns or Columns()
     rows = open_rows(instances, text=columns.categories)
-    bag_columns = _bag_columns(bag, rows)
+    bag_columns = columns_of_bags(bag, rows.name, rows.table.column_names, rows.image)
     bag_index, bag_ids = bag_keys(rows.table, bag_columns, rows.name)
     if label is not None:
         rows.column(label)  # a label that is misspelt would be a feature
     shares = _shares(rows, bag_index, bag_ids, bag_columns, proportions, counts, label, classes)
-    with values.of(shares.source):
-        _checks.classes(shares.classes, shares.proportions)
-        _checks.proportions(shares.proportions, bag_ids, tolerance, shares.classes.tolist())
+    shares.check(bag_ids, tolerance)
     reserved = [*bag_columns, *([] if label is None else [label])]
     encoder = learned_encoder(rows, columns, reserved, image, image_size)
     if isinstance(encoder, TableEncoder):
@@ -81,7 +75,7 @@ def shared_bags(
     rows: Rows, classes: Array, bag: str | Sequence[str] | None, proportions: Any = None, counts: Any = None
 ) -> Bags:
     """The bags of rows that a model predicts, to judge it by their proportions: no instances are encoded."""
-    bag_columns = _bag_columns(bag, rows)
+    bag_columns = columns_of_bags(bag, rows.name, rows.table.column_names, rows.image)
     bag_index, bag_ids = bag_keys(rows.table, bag_columns, rows.name)
     names = [str(name) for name in classes.tolist()]
     shares = _shares(rows, bag_index, bag_ids, bag_columns, proportions, counts, None, names)
@@ -109,14 +103,17 @@ def label_values(rows: Rows, label: str) -> Array:
     """The labels of all rows; a missing one is refused."""
     column = rows.column(label)
     for row in np.flatnonzero(values.missing(column)):
-        raise ValueError(f"{rows.name}, row {row} has no label: its {label!r} is missing")
+        raise ValueError(f"{rows.name}, row {rows.first_row + row} has no label: its {label!r} is missing")
     return np.asarray(values.plain(column).to_numpy())
 
 
-def _bag_columns(bag: str | Sequence[str] | None, rows: Rows) -> list[str]:
-    if bag is None and rows.image is None:
-        there = ", ".join(map(repr, rows.table.column_names)) or "no columns"
-        raise ValueError(f"say which column holds the bag of each row (bag); {rows.name} has {there}")
+def columns_of_bags(
+    bag: str | Sequence[str] | None, source: str, available: Sequence[str], image: str | None
+) -> list[str]:
+    """The columns that say which bag a row belongs to; of folders of images, the folder."""
+    if bag is None and image is None:
+        there = ", ".join(map(repr, available)) or "no columns"
+        raise ValueError(f"say which column holds the bag of each row (bag); {source} has {there}")
     bag = bag or FOLDER_COLUMN
     return [bag] if isinstance(bag, str) else list(bag)
 
@@ -132,26 +129,8 @@ def _shares(
     classes: Sequence[str] | None,
 ) -> Shares:
     """From a table of proportions or of counts; else from the labels."""
-    if proportions is not None and counts is not None:
-        raise ValueError("give either proportions or counts, and not both")
-    if proportions is None and counts is None:
-        if label is None:
-            raise ValueError("the classes' shares are not known: give proportions, counts, or a label to count")
-        return _shares_of_labels(label_values(rows, label), bag_index, len(bag_ids), rows.name)
-    given, what = (counts, "counts") if proportions is None else (proportions, "proportions")
+    if are_of_labels(proportions, counts, label):
+        found, codes = np.unique(label_values(rows, str(label)), return_inverse=True)
+        return shares_of_counts(counts_by_bag(bag_index, codes, len(bag_ids)), found, rows.name)
     text = [name for name in bag_columns if values.is_text(rows.table[name])]
-    table = BagTable.of(read_table(given, text), bag_columns, classes, name_of(given, f"the table of {what}"))
-    numbers = table.rows_of(bag_ids, rows.name)
-    shares = numbers if counts is None else counts_as_shares(table, numbers, bag_ids)
-    return Shares(shares, np.array(table.classes), table.file)
-
-
-def _shares_of_labels(labels: Array, bag_index: NDArray[np.int64], n_bags: int, source: str) -> Shares:
-    classes, label_index = np.unique(labels, return_inverse=True)
-    counts = np.bincount(bag_index * len(classes) + label_index, minlength=n_bags * len(classes))
-    table = counts.reshape(n_bags, len(classes))
-    return Shares(table / table.sum(axis=1, keepdims=True), _typed(classes), source)
-
-
-def _typed(classes: Array) -> Array:
-    return np.array(classes.tolist()) if classes.dtype == object else classes
+    return shares_of_table(proportions, counts, bag_ids, bag_columns, text, rows.name, classes)

@@ -83,7 +83,7 @@ def learned(name: str, column: pa.ChunkedArray, columns: Columns) -> ColumnEncod
 def chosen_encoder(facts: Facts, columns: Columns) -> ColumnEncoder:
     """The same from what is known of a column, which need not be in memory."""
     if pa.types.is_nested(facts.type):
-        raise _unknown_type(facts)
+        raise unknown_type(facts)
     if facts.n_missing == facts.n_rows:
         raise no_value(facts.name)
     kind = columns.kinds().get(facts.name)
@@ -99,13 +99,14 @@ def _kind_seen(facts: Facts) -> type[ColumnEncoder]:
     if values.is_time(facts):
         return Date
     if not values.is_number(facts):
-        raise _unknown_type(facts)
+        raise unknown_type(facts)
     if pa.types.is_integer(facts.type):
         _leave_out_if_running_number(facts)
     return Number
 
 
-def _unknown_type(facts: Facts) -> ValueError:
+def unknown_type(facts: Facts) -> ValueError:
+    """The error of a column that is neither numbers nor text nor dates."""
     return ValueError(f"column {facts.name!r} holds {facts.type}: one number, text or date a row would be right")
 
 

@@ -16,7 +16,7 @@ ReadNumbers = Callable[[str, pa.ChunkedArray], Values]
 
 
 class NumberFacts(NamedTuple):
-    """How many numbers are missing, the others' median; mean and deviation with that median for what is missing."""
+    """How many numbers are missing, and the others' median; mean and deviation of all, with it for the missing."""
 
     n_missing: int
     median: float

@@ -90,7 +90,7 @@ class BagTable:
         if spare:
             warnings.warn(
                 f"bag {spare[0]!r}{_and_more(spare)} of {self.file} has no instance in {instances_file}",
-                stacklevel=5,
+                stacklevel=6,
             )
         return self.numbers[[place[bag] for bag in bag_ids]]
 

@@ -1,7 +1,8 @@
 """Tables from anywhere: CSV (plain or gzip) and Parquet, pandas and polars frames, Arrow, dicts of columns."""
 
 import codecs
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -26,10 +27,10 @@ def read_table(source: Any, text: Text = ()) -> pa.Table:
     """
     table = _from_file(Path(source), text) if isinstance(source, str | Path) else _from_frame(source)
     name = name_of(source)
-    _refuse_repeated(name, table.column_names)
+    refuse_repeated(name, table.column_names)
     if table.num_rows == 0:
         raise ValueError(f"{name} is empty: it has columns {table.column_names}, but no rows")
-    return _usual_text(table)
+    return usual_text(table)
 
 
 def name_of(source: Any, otherwise: str = "the table") -> str:
@@ -56,7 +57,7 @@ def _from_frame(frame: Any) -> pa.Table:
 
 def _from_pandas(frame: Any) -> pa.Table:
     """Without the frame's index, which is no column."""
-    _refuse_repeated("the table", [str(name) for name in frame.columns])
+    refuse_repeated("the table", [str(name) for name in frame.columns])
     try:
         return pa.Table.from_pandas(frame, preserve_index=False)
     except pa.ArrowException as error:
@@ -70,12 +71,13 @@ def _from_values(name: str, values: Any) -> pa.ChunkedArray:
         raise ValueError(f"column {name!r} cannot be read: {error}") from None
 
 
-def _refuse_repeated(name: str, columns: Sequence[str]) -> None:
+def refuse_repeated(name: str, columns: Sequence[str]) -> None:
+    """Refuse columns of the same name."""
     if repeated := {column for column in columns if columns.count(column) > 1}:
         raise ValueError(f"{name} has more than one column {min(repeated)!r}: columns need names of their own")
 
 
-def _usual_text(table: pa.Table) -> pa.Table:
+def usual_text(table: pa.Table) -> pa.Table:
     """Text of the type that Arrow can compute with, where a frame or file holds views."""
     for place, field in enumerate(table.schema):
         if field.type in _USUAL:
@@ -93,16 +95,24 @@ def _from_file(path: Path, text: Text) -> pa.Table:
     if read is None or path.is_dir():
         raise ValueError(f"{path} is not a table: a file that ends in {', '.join(_READERS)} would be")
     try:
-        return read(path, text)
-    except (pa.ArrowException, OSError, EOFError) as error:
-        raise ValueError(f"{path} is not a table that can be read: {_first_line(error)}") from error
+        with unreadable(str(path)):
+            return read(path, text)
     finally:
         pa.default_memory_pool().release_unused()  # the file's text, which Arrow would keep for later
 
 
+@contextmanager
+def unreadable(name: str) -> Iterator[None]:
+    """What a reader finds wrong with a file is said with its name."""
+    try:
+        yield
+    except (pa.ArrowException, OSError, EOFError) as error:
+        raise ValueError(f"{name} is not a table that can be read: {_first_line(error)}") from error
+
+
 def _read_csv(path: Path, text: Text, delimiter: str = ",") -> pa.Table:
     """With types that fit all rows, which Arrow sees to: where a later row does not fit, it widens the type."""
-    _refuse_other_header(path)
+    refuse_other_header(path)
     try:
         return _utf8(path, _read_csv_once(path, text, delimiter, line_breaks=False))
     except pa.ArrowInvalid as error:
@@ -124,13 +134,19 @@ def _read_csv_once(path: Path, text: Text, delimiter: str, line_breaks: bool) ->
 
 
 def _utf8(path: Path, table: pa.Table) -> pa.Table:
-    for field in table.schema:
-        if pa.types.is_binary(field.type) or field.type == pa.dictionary(pa.int32(), pa.binary()):
-            raise _not_utf8(f"{path}, column {field.name!r}")
+    refuse_not_utf8(path, table)
     return table
 
 
-def _refuse_other_header(path: Path) -> None:
+def refuse_not_utf8(path: Path, table: pa.Table) -> None:
+    """Refuse columns that Arrow could only read as bytes."""
+    for field in table.schema:
+        if pa.types.is_binary(field.type) or field.type == pa.dictionary(pa.int32(), pa.binary()):
+            raise _not_utf8(f"{path}, column {field.name!r}")
+
+
+def refuse_other_header(path: Path) -> None:
+    """Refuse a file whose first line is no text."""
     with pa.input_stream(path) as stream:  # which also unpacks
         header = stream.read(2**16).split(b"\n")[0]
     try:

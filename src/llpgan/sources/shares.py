@@ -1,0 +1,60 @@
+"""The class shares of each bag: from a table of proportions or counts, or from labels."""
+
+from collections.abc import Hashable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from llpgan import _checks
+from llpgan.sources import values
+from llpgan.sources.joining import BagTable, counts_as_shares
+from llpgan.sources.reading import name_of, read_table
+
+Array = NDArray[Any]
+
+
+class Shares(NamedTuple):
+    """The proportions of each bag, the classes' names, and the table that they are from."""
+
+    proportions: NDArray[np.float64]
+    classes: Array
+    source: str
+
+    def check(self, bag_ids: Sequence[Hashable], tolerance: float) -> None:
+        """Refuse what is not the shares of two or more classes, before more is done with them."""
+        with values.of(self.source):
+            _checks.classes(self.classes, self.proportions)
+            _checks.proportions(self.proportions, bag_ids, tolerance, self.classes.tolist())
+
+
+def are_of_labels(proportions: Any, counts: Any, label: str | None) -> bool:
+    """Whether labels are to be counted, because neither proportions nor counts are given."""
+    if proportions is not None and counts is not None:
+        raise ValueError("give either proportions or counts, and not both")
+    if proportions is None and counts is None and label is None:
+        raise ValueError("the classes' shares are not known: give proportions, counts, or a label to count")
+    return proportions is None and counts is None
+
+
+def shares_of_table(
+    proportions: Any,
+    counts: Any,
+    bag_ids: Sequence[Hashable],
+    bag_columns: Sequence[str],
+    text: Sequence[str],
+    source: str,
+    classes: Sequence[str] | None = None,
+) -> Shares:
+    """From a table of proportions or of counts; ``text`` are the columns of bags that hold text in the source."""
+    given, what = (counts, "counts") if proportions is None else (proportions, "proportions")
+    table = BagTable.of(read_table(given, text), bag_columns, classes, name_of(given, f"the table of {what}"))
+    numbers = table.rows_of(bag_ids, source)
+    shares = numbers if counts is None else counts_as_shares(table, numbers, bag_ids)
+    return Shares(shares, np.array(table.classes), table.file)
+
+
+def shares_of_counts(counts: NDArray[np.int64], classes: Array, source: str) -> Shares:
+    """From how many rows of each bag have each label."""
+    shares = counts / counts.sum(axis=1, keepdims=True)
+    return Shares(shares, np.array(classes.tolist()) if classes.dtype == object else classes, source)

@@ -1,0 +1,240 @@
+"""From files that need not fit into memory to a store: once through the rows to learn, once more to write."""
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from llpgan import _checks
+from llpgan.bags import Bags
+from llpgan.files import refuse_existing, whole_folder
+from llpgan.sources import Columns, Encoder, Rows, values
+from llpgan.sources.assembly import columns_of_bags, learned_encoder
+from llpgan.sources.leaks import refuse_leaking_counts
+from llpgan.sources.shares import Shares, are_of_labels, shares_of_counts, shares_of_table
+from llpgan.sources.streams import RowStream, open_stream
+from llpgan.sources.table_encoder import TableEncoder
+from llpgan.stores.counting import FewValues, Labels, SeenBags
+from llpgan.stores.folder import INSTANCES, STORE, open_store, write_small_files
+from llpgan.stores.sorting import SortingWriter
+from llpgan.stores.summaries import StreamedColumn
+
+Array = NDArray[Any]
+_FEW = 32  # values of a column that may be the label, where the classes are not known yet
+_ROWS_AT_ONCE = 2**14
+
+
+def store_bags(bags: Bags, to: str | Path, *, overwrite: bool = False) -> Bags:
+    """Write bags to a store, instances that are memory-mapped or in another file too; gives those of the store.
+
+    Args:
+        bags: to store; their instances are read some thousand at a time.
+        to: the folder, which must not exist.
+        overwrite: replace it, if it is a store.
+
+    >>> import tempfile
+    >>> bags = Bags.from_labels([[1.0], [2.0], [6.0]], [0, 1, 0], groups=["a", "b", "a"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     stored = store_bags(bags, f"{folder}/store")
+    ...     stored.instances[:].tolist(), stored.bag_ids
+    ([[1.0], [6.0], [2.0]], ('a', 'b'))
+    """
+    refuse_existing(Path(to), overwrite, mark=STORE)
+    instances = bags.instances
+    with whole_folder(Path(to)) as folder:
+        file = folder / INSTANCES
+        with SortingWriter(file, bags.sizes, instances.shape[1:], instances.dtype) as writer:
+            for start in range(0, len(instances), _ROWS_AT_ONCE):
+                here = slice(start, start + _ROWS_AT_ONCE)
+                writer.add(np.asarray(instances[here]), bags.bag_index[here])
+        write_small_files(
+            folder, bags.bag_ids, bags.sizes, bags.proportions, bags.classes, bags.features, bags.encoder
+        )
+    return open_store(to)
+
+
+def store_tables(
+    data: Any,
+    to: str | Path,
+    proportions: Any = None,
+    *,
+    bag: str | Sequence[str] | None = None,
+    counts: Any = None,
+    label: str | None = None,
+    classes: Sequence[str] | None = None,
+    columns: Columns | None = None,
+    image: str | None = None,
+    image_size: tuple[int, int] | None = None,
+    tolerance: float = 0.01,
+    overwrite: bool = False,
+) -> Bags:
+    """Write what users have to a store, however much it is; gives the bags of the store.
+
+    The rows are gone through twice: to learn how they are encoded, and to encode them. Memory depends on the
+    number of bags, not of rows. Columns are encoded as :meth:`llpgan.Bags.from_tables` does it, but for this: the
+    medians of numbers are those of 65,536 rows drawn at random, which also tell whether a column of whole numbers
+    is an id; and of a text column with more than 262,144 different values, rare ones may be miscounted by a few.
+
+    Args:
+        data: a Parquet file or a folder of such; a CSV file; and all else that ``Bags.from_tables`` takes.
+        to: the folder, which must not exist.
+        proportions: a table with a row a bag: the columns of the bag, and a column a class.
+        bag: the column, or the columns, that say which bag a row belongs to; in both tables.
+        counts: a table like ``proportions`` that holds counts, which may be of a larger population.
+        label: a column of labels: it is never a feature. Without proportions and counts, it is counted in
+            each bag, and then forgotten.
+        classes: the columns of ``proportions`` or ``counts`` that are classes; None for all but the bag's.
+        columns: which columns are features and of what kind; None to see it from their values.
+        image: the column that holds paths of images.
+        image_size: height and width that all images are brought to.
+        tolerance: proportions that sum to one only within this much are renormalised; beyond it, an error.
+        overwrite: replace the store that is there.
+    """
+    refuse_existing(Path(to), overwrite, mark=STORE)
+    columns = columns or Columns()
+    stream = open_stream(data, text=columns.categories)
+    bag_columns = columns_of_bags(bag, stream.name, stream.schema.names, stream.image)
+    of_labels = are_of_labels(proportions, counts, label)
+    survey = Survey.of(stream, columns, bag_columns, label, image or stream.image, image_size, of_labels)
+    bag_ids, order = survey.bags.sorted()
+    if of_labels:
+        shares = survey.shares_of_labels(order)
+    else:
+        text = [name for name in bag_columns if values.is_text(stream.schema.field(name))]
+        shares = shares_of_table(proportions, counts, bag_ids, bag_columns, text, stream.name, classes)
+    shares.check(bag_ids, tolerance)
+    survey.refuse_leaks(shares, order)
+    encoder = survey.encoder()
+    sizes = survey.bags.sizes()[order]
+    with whole_folder(Path(to)) as folder:
+        _write_instances(folder / INSTANCES, stream, encoder, survey.bags, order, sizes)
+        checked = _checks.proportions(shares.proportions, bag_ids, tolerance)
+        write_small_files(folder, bag_ids, sizes, checked, shares.classes, encoder.features, encoder)
+    return open_store(to)
+
+
+@dataclass
+class Survey:
+    """What the first time through the rows tells."""
+
+    stream: RowStream
+    columns: Columns
+    bags: SeenBags
+    labels: Labels | None
+    facts: dict[str, StreamedColumn]
+    few: dict[str, FewValues]
+    other_encoder: Encoder | None = None
+
+    @classmethod
+    def of(
+        cls,
+        stream: RowStream,
+        columns: Columns,
+        bag_columns: Sequence[str],
+        label: str | None,
+        image: str | None,
+        image_size: tuple[int, int] | None,
+        of_labels: bool,
+    ) -> "Survey":
+        """Go through all rows."""
+        reserved = [*bag_columns, *([] if label is None else [label])]
+        for name in reserved:
+            _refuse_absent(stream, name)
+        is_table = stream.shape is None and image is None
+        names = _chosen(stream, columns, reserved) if is_table else []
+        kinds = columns.kinds()
+        survey = cls(
+            stream,
+            columns,
+            SeenBags(bag_columns),
+            Labels(label) if of_labels and label is not None else None,
+            {name: StreamedColumn(name, kinds.get(name)) for name in names},
+            {name: FewValues(name, _FEW) for name in names if name not in kinds},
+        )
+        chance = np.random.default_rng(0)
+        for rows in stream.parts():
+            if not is_table and survey.other_encoder is None:
+                survey.other_encoder = learned_encoder(rows, columns, reserved, image, image_size)
+            survey.add(rows, chance.random(len(rows)))
+        return survey
+
+    def add(self, rows: Rows, chance: Array) -> None:
+        """A part of the rows."""
+        bags = self.bags.add(rows)
+        if self.labels is not None:
+            self.labels.add(rows, bags)
+        with values.of(rows.name):
+            for name, facts in self.facts.items():
+                facts.add(rows.table[name], rows.first_row, chance)
+            for name, few in self.few.items():
+                few.add(rows.table[name], bags)
+
+    def shares_of_labels(self, order: NDArray[np.int64]) -> Shares:
+        """The share of each label in each bag."""
+        assert self.labels is not None
+        classes, counts = self.labels.sorted(len(order))
+        return shares_of_counts(counts[order], classes, self.stream.name)
+
+    def refuse_leaks(self, shares: Shares, order: NDArray[np.int64]) -> None:
+        """Refuse columns that look like the label."""
+        most = max(2, len(shares.classes))
+        with values.of(self.stream.name):
+            for name, few in self.few.items():
+                counts = few.table(len(order))
+                if counts is not None and counts.shape[1] <= most:
+                    names = shares.classes.tolist()
+                    refuse_leaking_counts(name, few.is_text, counts[order], shares.proportions, names)
+
+    def encoder(self) -> Encoder:
+        """How rows become instances."""
+        if self.other_encoder is not None:
+            return self.other_encoder
+        with values.of(self.stream.name):
+            encoder = TableEncoder.of(self.facts.values(), self.columns)
+        for note in encoder.notes:
+            warnings.warn(note, stacklevel=3)
+        return encoder
+
+
+def _chosen(stream: RowStream, columns: Columns, reserved: Sequence[str]) -> list[str]:
+    with values.of(stream.name):
+        return columns.chosen(stream.schema.names, reserved)
+
+
+def _refuse_absent(stream: RowStream, name: str) -> None:
+    if name not in stream.schema.names:
+        there = ", ".join(map(repr, stream.schema.names)) or "no columns"
+        raise ValueError(f"{stream.name} has no column {name!r}; there are {there}")
+
+
+def _write_instances(
+    path: Path,
+    stream: RowStream,
+    encoder: Encoder,
+    bags: SeenBags,
+    order: NDArray[np.int64],
+    sizes: NDArray[np.int64],
+) -> None:
+    """The second time through the rows."""
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    first = encoder.encode(next(stream.rows(1)))
+    with SortingWriter(path, sizes, first.shape[1:], first.dtype) as writer:
+        for rows in stream.parts():
+            found = bags.of(rows)
+            if len(bags.place) > len(order):
+                raise _changed(stream)
+            instances = encoder.encode(rows)
+            with values.of(rows.name):
+                _checks.instances(instances, encoder.features, rows.first_row)
+            writer.add(instances, rank[found.places][found.of_row])
+    if not np.array_equal(writer.next_row, np.cumsum(sizes)):
+        raise _changed(stream)
+
+
+def _changed(stream: RowStream) -> ValueError:
+    return ValueError(f"{stream.name} has changed while it was read: begin again when it is at rest")

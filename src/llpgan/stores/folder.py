@@ -1,0 +1,153 @@
+"""A store is a folder: the instances bag after bag, and beside them the bags, the classes and the encoder."""
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+from numpy.typing import NDArray
+
+from llpgan.bags import Bags
+from llpgan.plain import Arrays, from_plain, to_plain
+from llpgan.sealed import digest_of_file, read_sealed, refuse_damaged, write_sealed
+from llpgan.sorted_rows import SortedBagIndex
+from llpgan.sources.rows import Encoder
+from llpgan.stored_instances import StoredInstances
+
+Array = NDArray[Any]
+STORE, INSTANCES, BAGS = "store.json", "instances.npy", "bags.parquet"
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Contents:
+    """``store.json``: what the other files hold.
+
+    Attributes:
+        shape: of the array of instances, and ``dtype``, its type.
+        n_keys: how many columns a bag's id has; 0 for ids that are values, not tuples.
+        classes: their names, and ``class_type``, the type of these.
+        features: the names of columns, if they have any.
+        encoder: how rows of a user's table become instances, if they were made from one.
+        files: the SHA-256 of the small files.
+    """
+
+    shape: list[int]
+    dtype: str
+    n_keys: int
+    classes: list[Any]
+    class_type: str
+    features: list[str] | None
+    encoder: Any
+    files: dict[str, str]
+
+
+def is_store(path: Any) -> bool:
+    """Whether this is the path of a store."""
+    return isinstance(path, str | Path) and (Path(path) / STORE).is_file()
+
+
+def open_store(path: str | Path) -> Bags:
+    """The bags of a store. Their instances stay in its file, and are read as they are needed.
+
+    What is damaged, cut short or lacking is named. Of the instances only their number and type are checked.
+    """
+    folder = Path(path)
+    if not (folder / STORE).is_file():
+        raise FileNotFoundError(f"{folder} is not a store: it has no {STORE}")
+    contents = Contents(**read_sealed(folder / STORE, FORMAT))
+    refuse_damaged(folder, contents.files)
+    if not (folder / INSTANCES).is_file():
+        raise FileNotFoundError(f"{folder} is not whole: it has no {INSTANCES}")
+    instances = StoredInstances(folder / INSTANCES, finite=True)
+    if list(instances.shape) != contents.shape or instances.dtype.str != contents.dtype:
+        raise ValueError(
+            f"{folder / INSTANCES} holds {instances.shape} of {instances.dtype}, but {STORE} tells of "
+            f"{tuple(contents.shape)} of {np.dtype(contents.dtype)}: it is not what was stored"
+        )
+    bag_ids, sizes, proportions = _read_bags(folder / BAGS, contents.n_keys)
+    return Bags(
+        instances=cast(Array, instances),
+        bag_index=cast(NDArray[np.int64], SortedBagIndex(sizes)),
+        proportions=proportions,
+        bag_ids=bag_ids,
+        classes=np.array(contents.classes, dtype=contents.class_type),
+        features=None if contents.features is None else tuple(contents.features),
+        encoder=from_plain(contents.encoder, {}),
+    )
+
+
+def open_store_alone(path: str | Path, options: Mapping[str, Any]) -> Bags:
+    """The bags of a store, where options that belong to its making are refused."""
+    if given := [name for name, value in options.items() if value is not None]:
+        raise ValueError(f"{path} is a store, which holds its bags and proportions already: leave {given[0]} away")
+    return open_store(path)
+
+
+def write_small_files(
+    folder: Path,
+    bag_ids: Sequence[Hashable],
+    sizes: NDArray[np.int64],
+    proportions: NDArray[np.float64],
+    classes: Array,
+    features: Sequence[str] | None,
+    encoder: Encoder | None,
+) -> None:
+    """Complete a folder that holds the instances already."""
+    instances = StoredInstances(folder / INSTANCES)
+    n_keys = _write_bags(folder / BAGS, bag_ids, sizes, proportions)
+    arrays: Arrays = {}
+    contents = Contents(
+        shape=list(instances.shape),
+        dtype=instances.dtype.str,
+        n_keys=n_keys,
+        classes=classes.tolist(),
+        class_type=classes.dtype.str,
+        features=None if features is None else list(features),
+        encoder=to_plain(encoder, arrays),
+        files={BAGS: digest_of_file(folder / BAGS)},
+    )
+    write_sealed(folder / STORE, asdict(contents), FORMAT)
+
+
+def _write_bags(
+    path: Path, bag_ids: Sequence[Hashable], sizes: NDArray[np.int64], proportions: NDArray[np.float64]
+) -> int:
+    """Bags as a table: the columns of their ids (gives how many), their sizes and their proportions."""
+    n_keys = len(bag_ids[0]) if isinstance(bag_ids[0], tuple) else 0
+    keys = list(zip(*bag_ids, strict=True)) if n_keys else [bag_ids]
+    columns = {f"key {place}": _key_column(key) for place, key in enumerate(keys)}
+    columns["rows"] = pa.array(sizes)
+    columns |= {f"share {place}": pa.array(shares) for place, shares in enumerate(proportions.T)}
+    pa.parquet.write_table(pa.table(columns), path)
+    return n_keys
+
+
+def _key_column(ids: Sequence[Hashable]) -> pa.Array:
+    """The ids, where they come back as they were."""
+    try:
+        column = pa.array(list(ids))
+        same = column.to_pylist() == list(ids)
+    except (pa.ArrowException, OverflowError) as error:
+        raise _other_ids(ids) from error
+    if not same:
+        raise _other_ids(ids)
+    return column
+
+
+def _other_ids(ids: Sequence[Hashable]) -> TypeError:
+    kinds = sorted({type(bag).__name__ for bag in ids})
+    return TypeError(
+        f"bag ids of type {', '.join(kinds)} cannot be stored: texts, numbers or dates would be right"
+    )
+
+
+def _read_bags(path: Path, n_keys: int) -> tuple[tuple[Hashable, ...], NDArray[np.int64], NDArray[np.float64]]:
+    table = pa.parquet.read_table(path)
+    keys = [table[f"key {place}"].to_pylist() for place in range(max(1, n_keys))]
+    bag_ids = tuple(zip(*keys, strict=True)) if n_keys else tuple(keys[0])
+    shares = [table[name].to_numpy() for name in table.column_names if name.startswith("share ")]
+    return bag_ids, table["rows"].to_numpy(), np.column_stack(shares)
