@@ -14,6 +14,7 @@ from llpgan.estimators import METHODS
 
 # A command is the function of its name in llpgan.commands: its parameters are the options, its docstring the help.
 COMMANDS = {
+    "store": "rows that do not fit into memory, sorted by bag into a folder to fit",
     "inspect": "what bags can tell, before anything is trained",
     "fit": "learn from a table of rows and the proportions of their bags; saves a model and a report",
     "predict": "the class of each row of a file",

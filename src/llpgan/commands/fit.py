@@ -4,6 +4,8 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import llpgan
 from llpgan.bags import Bags
 from llpgan.commands.labels import labels_as_classes
@@ -16,7 +18,9 @@ from llpgan.model_files.manifest import MANIFEST
 from llpgan.report import render, tell
 from llpgan.selection.candidates import seeded
 from llpgan.sources import label_values, open_rows
+from llpgan.stored_instances import StoredInstances
 
+_ROWS_TOLD = 100_000  # in the report on a store
 _KNOWN = [getattr(llpgan, name) for name in METHODS]  # so that the command line knows them by name
 
 
@@ -33,9 +37,10 @@ def fit(
     """Learn a classifier of rows from the class proportions of their bags, and save it with a report.
 
     Args:
-        data: a table of rows (.csv, .csv.gz, .parquet), a folder of folders of images (each a bag), or an .npz.
+        data: a table of rows (.csv, .csv.gz, .parquet), a folder of folders of images (each a bag), an .npz, or a
+            store, which stays on disk and holds its proportions already.
         method: the method by name, such as DLLP; its settings as --method.epochs 50. If none is named, tables are
-            learned by BagLogistic, in seconds, and images by LLPGAN.
+            learned by BagLogistic, in seconds, images by LLPGAN, and tables in a store by DLLP.
         seed: the method's random_state, if that is not set: the same seed gives the same model.
         out: the folder for the model and its report.html.
         report: whether to write a report.
@@ -45,7 +50,7 @@ def fit(
     refuse_existing(Path(out), overwrite, mark=MANIFEST)
     console = terminal(stderr=True)
     bags = Bags.from_tables(data, **tables)
-    console.print(f"{data}: {_in_words(bags)}")
+    console.print(f"{data}: {in_words(bags)}")
     model = _ready(method or usual_method(bags), seed, verbose=console.is_terminal).fit_bags(bags)
     pages = {"report.html": page(model, bags, data, tables.get("label"))} if report else {}
     save(model, out, overwrite=overwrite, pages=pages)
@@ -54,16 +59,33 @@ def fit(
 
 
 def usual_method(bags: Bags) -> LLPClassifier:
-    """For tables the quickest that is good with few bags; for images a network."""
-    return llpgan.BagLogistic() if bags.instances.ndim == 2 else llpgan.LLPGAN()
+    """For tables the quickest that is good with few bags, if they are in memory; else a network."""
+    if bags.instances.ndim != 2:
+        return llpgan.LLPGAN()
+    return llpgan.DLLP() if is_stored(bags) else llpgan.BagLogistic()
+
+
+def is_stored(bags: Bags) -> bool:
+    """Whether the instances stay in their file."""
+    return isinstance(bags.instances, StoredInstances)
 
 
 def page(model: LLPClassifier, bags: Bags, data: str, label: str | None) -> str:
-    """The report on a model; by labels too, where a column tells them."""
+    """The report on a model; by labels too, where a column tells them. Of a store, it tells of some bags."""
     encoder = bags.encoder
     notes, columns = ([], {}) if encoder is None else (encoder.notes, encoder.positions)
+    if is_stored(bags):
+        bags, n_bags = _some_bags(bags), bags.n_bags
+        notes = [*notes, f"this page tells of {bags.n_bags:,} of the {n_bags:,} bags, drawn at random"]
     labels = known_labels(data, label, model)
     return render(tell(model, bags, title=Path(data).name, notes=notes, columns=columns, labels=labels))
+
+
+def _some_bags(bags: Bags) -> Bags:
+    """Whole bags with some 100,000 rows together, at least one, in memory."""
+    order = np.random.default_rng(0).permutation(bags.n_bags)
+    n_drawn = int(np.searchsorted(np.cumsum(bags.sizes[order]), _ROWS_TOLD, side="right"))
+    return bags.subset(np.sort(order[: max(1, n_drawn)]))
 
 
 def _ready(method: LLPClassifier, seed: int, verbose: bool) -> LLPClassifier:
@@ -85,6 +107,7 @@ def known_labels(data: Any, label: str | None, model: LLPClassifier) -> Array | 
         return None
 
 
-def _in_words(bags: Bags) -> str:
+def in_words(bags: Bags) -> str:
+    """How many there are of what."""
     classes = ", ".join(str(name) for name in bags.classes.tolist())
     return f"{len(bags.instances):,} rows in {bags.n_bags:,} bags, {bags.n_classes} classes ({classes})"

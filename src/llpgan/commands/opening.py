@@ -1,16 +1,27 @@
 """A saved model and the data that it is asked about."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from llpgan.estimators.base import Array, LLPClassifier
 from llpgan.model_files import load
-from llpgan.sources import Rows, open_rows
+from llpgan.sources import Rows, RowStream, open_rows, open_stream
 
 
 def opened(model: str, data: str) -> tuple[LLPClassifier, Rows]:
     """The model of a folder, and the rows of a file, read as those of its training were."""
     loaded = load(model)
-    return loaded, open_rows(data, () if loaded.encoder_ is None else loaded.encoder_.text_columns)
+    return loaded, open_rows(data, _text_columns(loaded))
+
+
+def opened_stream(model: str, data: str) -> tuple[LLPClassifier, RowStream]:
+    """The same, where the rows come part after part."""
+    loaded = load(model)
+    return loaded, open_stream(data, _text_columns(loaded))
+
+
+def _text_columns(model: LLPClassifier) -> Sequence[str]:
+    return () if model.encoder_ is None else model.encoder_.text_columns
 
 
 def instances_of(model: LLPClassifier, rows: Rows) -> Any:

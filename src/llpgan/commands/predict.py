@@ -1,44 +1,52 @@
 """``llpgan predict``: the class of each row of a file, and the probabilities of all."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
-from llpgan.commands.opening import instances_of, opened
+from llpgan.commands.opening import instances_of, opened_stream
 from llpgan.commands.terminal import terminal
 from llpgan.estimators.base import LLPClassifier
 from llpgan.files import refuse_existing, whole_file
-from llpgan.sources import Rows
+from llpgan.sources import Rows, RowStream
+from llpgan.sources.values import plain
 
 
 def predict(
     model: str, data: str, *, out: str = "predictions.csv", keep: str | Sequence[str] = (), overwrite: bool = False
-) -> pa.Table:
+) -> int:
     """Predict the class of each row, with the probability of every class, in the order of the rows.
+
+    The rows are read and predicted part after part: memory does not depend on how many there are.
 
     Args:
         model: the folder of a saved model.
-        data: a file (or folder of images) like that of the training; its columns may stand in another order.
+        data: a file (or a folder of Parquet files, or of images) like that of the training; its columns may stand
+            in another order.
         out: the file for predictions: .csv, .csv.gz or .parquet.
         keep: column, or columns (id,state), of the data that the predictions should carry.
         overwrite: replace the file that is there.
     """
     refuse_existing(Path(out), overwrite)
-    write = _writer(out)
-    loaded, rows = opened(model, data)
-    table = predictions(loaded, rows, [*([rows.image] if rows.image else []), *_names(keep, rows)])
+    writer = _writer(out)
+    loaded, stream = opened_stream(model, data)
+    names = [*([stream.image] if stream.image else []), *_names(keep, stream)]
+    tables = (predictions(loaded, rows, names) for rows in stream.parts(loaded.instance_shape_))
     with whole_file(Path(out)) as aside:
-        write(table, aside)
-    terminal(stderr=True).print(f"saved {out}: {table.num_rows:,} rows")
-    return table
+        n_rows = _write(tables, aside, writer)
+    terminal(stderr=True).print(f"saved {out}: {n_rows:,} rows")
+    return n_rows
 
 
 def predictions(model: LLPClassifier, rows: Rows, keep: Sequence[str] = ()) -> pa.Table:
     """Kept columns, the predicted class, and a column of probabilities a class."""
-    kept = {name: rows.column(name) for name in keep}
+    kept = {name: plain(rows.column(name)) for name in keep}
     probabilities = model.predict_proba(instances_of(model, rows))
     columns = {"prediction": pa.array(model.classes_[probabilities.argmax(axis=1)])}
     columns |= {f"p_{name}": pa.array(probabilities[:, k]) for k, name in enumerate(model.classes_.tolist())}
@@ -47,31 +55,34 @@ def predictions(model: LLPClassifier, rows: Rows, keep: Sequence[str] = ()) -> p
     return pa.table(kept | columns)
 
 
-def _names(keep: str | Sequence[str], rows: Rows) -> Sequence[str]:
+def _names(keep: str | Sequence[str], stream: RowStream) -> Sequence[str]:
     """One column by its name, though that may have a comma; else names between commas, or a list."""
     if not isinstance(keep, str):
         return keep
-    return [keep] if keep in rows.table.column_names else [name.strip() for name in keep.split(",")]
+    return [keep] if keep in stream.schema.names else [name.strip() for name in keep.split(",")]
 
 
-def _writer(out: str) -> Callable[[pa.Table, Path], None]:
-    write = next((writer for ending, writer in _WRITERS.items() if out.lower().endswith(ending)), None)
-    if write is None:
+def _write(tables: Iterator[pa.Table], path: Path, writer: Callable[[Path, pa.Schema], Any]) -> int:
+    first = next(tables)
+    n_rows = 0
+    with writer(path, first.schema) as opened:
+        for table in chain([first], tables):
+            opened.write_table(table)
+            n_rows += table.num_rows
+    return n_rows
+
+
+def _writer(out: str) -> Callable[[Path, pa.Schema], Any]:
+    writer = next((writer for ending, writer in _WRITERS.items() if out.lower().endswith(ending)), None)
+    if writer is None:
         raise ValueError(f"{out}: predictions are written to a file that ends in {', '.join(_WRITERS)}")
-    return write
+    return writer
 
 
-def _write_csv(table: pa.Table, path: Path) -> None:
-    pa.csv.write_csv(table, path)
+@contextmanager
+def _csv_gz(path: Path, schema: pa.Schema) -> Iterator[Any]:
+    with pa.CompressedOutputStream(str(path), "gzip") as stream, pa.csv.CSVWriter(stream, schema) as opened:
+        yield opened
 
 
-def _write_csv_gz(table: pa.Table, path: Path) -> None:
-    with pa.CompressedOutputStream(str(path), "gzip") as stream:
-        pa.csv.write_csv(table, stream)
-
-
-def _write_parquet(table: pa.Table, path: Path) -> None:
-    pa.parquet.write_table(table, path)
-
-
-_WRITERS = {".csv": _write_csv, ".csv.gz": _write_csv_gz, ".parquet": _write_parquet}
+_WRITERS = {".csv": pa.csv.CSVWriter, ".csv.gz": _csv_gz, ".parquet": pa.parquet.ParquetWriter}

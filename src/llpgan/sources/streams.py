@@ -19,7 +19,7 @@ PARQUET, CSV = ".parquet", {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz"
 _CELLS = 2**21  # of a part: some 16 MB
 _EVEN = 1024  # parts have a multiple of so many rows: networks then predict them in the same batches as at once
 _MOST_ROWS = 2**17
-_BUFFER = 2**20  # bytes of each column that are read from a file at a time
+_READING = {"buffer_size": 2**20, "pre_buffer": False}  # a bit of each column; else whole row groups, all kept
 
 
 @dataclass(frozen=True)
@@ -40,10 +40,10 @@ class RowStream:
     shape: tuple[int, ...] | None = None
     image: str | None = None
 
-    def parts(self, cells_a_row: int | None = None) -> Iterator[Rows]:
-        """All rows, a few thousand at a time: so many that a part has some two million cells."""
-        cells = cells_a_row or int(np.prod(self.shape or (len(self.schema),)))
-        n_rows = min(_MOST_ROWS, max(1, _CELLS // max(1, cells) // _EVEN) * _EVEN)
+    def parts(self, shape: tuple[int, ...] = ()) -> Iterator[Rows]:
+        """All rows, some thousand at a time: as many as have two million cells, if each becomes this shape."""
+        cells = max(len(self.schema), *(int(np.prod(each)) for each in (shape, self.shape or ())))
+        n_rows = min(_MOST_ROWS, max(1, _CELLS // cells // _EVEN) * _EVEN)
         return self.rows(n_rows)
 
 
@@ -73,8 +73,7 @@ def of_rows(rows: Rows) -> RowStream:
         for start in range(0, len(rows), n_rows):
             yield replace(rows, table=rows.table.slice(start, n_rows), first_row=start)
 
-    cells = None if rows.image is None else (3, 64, 64)  # a guess, which only sizes the parts
-    return RowStream(rows.name, rows.table.schema, parts, shape=cells, image=rows.image)
+    return RowStream(rows.name, rows.table.schema, parts, image=rows.image)
 
 
 def _of_array(rows: Rows, array: Any) -> RowStream:
@@ -143,8 +142,8 @@ def _of_parquet(path: Path, files: list[Path]) -> RowStream:
 
     def tables(n_rows: int) -> Iterator[pa.Table]:
         for file in files:
-            with pa.parquet.ParquetFile(file, buffer_size=_BUFFER) as opened:
-                for batch in opened.iter_batches(n_rows, columns=schema.names, use_threads=False):
+            with pa.parquet.ParquetFile(file, **_READING) as opened:
+                for batch in opened.iter_batches(n_rows, columns=schema.names):
                     yield pa.Table.from_batches([batch]).select(schema.names).cast(schema)
 
     return _of_tables(str(path), schema, tables, path.parent)

@@ -224,7 +224,7 @@ def _write_instances(
     rank[order] = np.arange(len(order))
     first = encoder.encode(next(stream.rows(1)))
     with SortingWriter(path, sizes, first.shape[1:], first.dtype) as writer:
-        for rows in stream.parts():
+        for rows in stream.parts(first.shape[1:]):
             found = bags.of(rows)
             if len(bags.place) > len(order):
                 raise _changed(stream)

@@ -1,0 +1,22 @@
+"""``llpgan store``: rows that do not fit into memory, sorted by bag into a folder that ``fit`` can learn from."""
+
+from typing import Any
+
+from llpgan.bags import Bags
+from llpgan.commands.fit import in_words
+from llpgan.commands.terminal import terminal
+from llpgan.stores import store_tables
+
+
+def store(data: str, *, to: str = "store", overwrite: bool = False, **tables: Any) -> Bags:
+    """Sort rows by bag into a store, in little memory however many there are; llpgan fit learns from it.
+
+    Args:
+        data: a Parquet file or a folder of such, a CSV file, a folder of folders of images, or an .npy or .npz.
+        to: the folder for the store.
+        overwrite: replace the store that is there.
+        tables: see store_tables.
+    """
+    bags = store_tables(data, to, overwrite=overwrite, **tables)
+    terminal(stderr=True).print(f"saved {to}: {in_words(bags)}")
+    return bags
