@@ -1,6 +1,5 @@
 """A CSV file block after block, each column with the one type that fits all of them."""
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,9 +8,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.csv
 
-from llpgan.sources.reading import MISSING, refuse_not_utf8, refuse_other_header
+from llpgan.sources.reading import MISSING, refuse_not_utf8, refuse_other_header, refuse_repeated
 
-BLOCK_BYTES = 2**24
+_BLOCK_BYTES = 2**24
 _WIDER = (pa.int64(), pa.float64()), (pa.date32(), pa.timestamp("s"), pa.timestamp("ns"))
 
 
@@ -26,29 +25,22 @@ class CsvBlocks:
     path: Path
     delimiter: str = ","
     types: Mapping[str, Any] = field(default_factory=dict)
-    block_bytes: int = BLOCK_BYTES
 
     @classmethod
-    def opened(
-        cls, path: Path, delimiter: str, types: Mapping[str, Any], block_bytes: int = BLOCK_BYTES
-    ) -> "CsvBlocks":
+    def opened(cls, path: Path, delimiter: str, types: Mapping[str, Any]) -> "CsvBlocks":
         """With the types of all columns found, but for those that are given."""
         refuse_other_header(path)
         found: dict[str, Any] = {}
-        for table in cls(path, delimiter, types, block_bytes):
+        for table in cls(path, delimiter, types):
             for column in table.schema:
                 found[column.name] = wider(found.get(column.name, column.type), column.type)
-        return cls(path, delimiter, found, block_bytes)
+        return cls(path, delimiter, found)
 
     def __iter__(self) -> Iterator[pa.Table]:
-        n_lines = 1
-        for block in _blocks(self.path, self.block_bytes):
-            try:
-                table = self._read(block)
-            except pa.ArrowInvalid as error:
-                raise pa.ArrowInvalid(_with_lines_before(str(error), n_lines - 1)) from None
+        for block in _blocks(self.path, _BLOCK_BYTES):
+            table = self._read(block)
+            refuse_repeated(str(self.path), table.column_names)
             refuse_not_utf8(self.path, table)
-            n_lines += table.num_rows
             yield table
 
     def _read(self, block: bytes) -> pa.Table:
@@ -104,7 +96,3 @@ def _end_of_lines(data: bytes) -> int:
     while end and data.count(b'"', 0, end) % 2:
         end = data.rfind(b"\n", 0, end - 1) + 1
     return end
-
-
-def _with_lines_before(message: str, n_lines: int) -> str:
-    return re.sub(r"Row #(\d+)", lambda found: f"Row #{int(found[1]) + n_lines}", message)
