@@ -87,18 +87,20 @@ def write_tables(folder: Path, n_rows: int) -> Row:
     """Rows in no order of bags, whose classes follow from their columns, and the share of each class by bag."""
     rng = np.random.default_rng(0)
     n_bags = n_rows // ROWS_A_BAG
-    of_bag, weights = rng.normal(size=(n_bags, N_NUMBERS)), rng.normal(size=N_NUMBERS)
+    of_bag = rng.standard_normal((n_bags, N_NUMBERS), dtype=np.float32) / 2
+    weights = rng.standard_normal(N_NUMBERS, dtype=np.float32)
     counts = np.zeros((n_bags, 2), dtype=np.int64)
     writer = None
     for start in range(0, n_rows, ROWS_AT_ONCE):
         n = min(ROWS_AT_ONCE, n_rows - start)
         bag = rng.integers(n_bags, size=n)
-        numbers = (0.5 * of_bag[bag] + rng.normal(size=(n, N_NUMBERS))).astype(np.float32)
-        np.add.at(counts, (bag, (numbers @ weights + rng.normal(size=n) > 0).astype(int)), 1)
+        numbers = of_bag[bag] + rng.standard_normal((n, N_NUMBERS), dtype=np.float32)
+        labels = numbers @ weights + rng.standard_normal(n, dtype=np.float32) > 0
+        counts += np.bincount(2 * bag + labels, minlength=2 * n_bags).reshape(n_bags, 2)
         columns: Row = {"bag": bag.astype(np.int32)} | {f"number {i}": numbers[:, i] for i in range(N_NUMBERS)}
         columns |= {"whole": rng.integers(100, size=n), "text": np.array(["a", "b", "c"])[rng.integers(3, size=n)]}
         table = pa.table(columns)
-        writer = writer or pa.parquet.ParquetWriter(folder / "rows.parquet", table.schema)
+        writer = writer or pa.parquet.ParquetWriter(folder / "rows.parquet", table.schema, use_dictionary=["text"])
         writer.write_table(table)
     if writer is not None:
         writer.close()
