@@ -37,11 +37,11 @@ def bags_from_tables(
     tolerance: float = 0.01,
 ) -> Bags:
     """See :meth:`llpgan.bags.Bags.from_tables`."""
-    from llpgan import stores
+    from llpgan.stores.folder import is_store, open_store_alone
 
-    if stores.is_store(instances):
+    if is_store(instances):
         said = {"proportions": proportions, "bag": bag, "counts": counts, "label": label, "classes": classes}
-        return stores.open_store_alone(instances, {**said, "columns": columns, "image": image})
+        return open_store_alone(instances, {**said, "columns": columns, "image": image})
     columns = columns or Columns()
     rows = open_rows(instances, text=columns.categories)
     bag_columns = columns_of_bags(bag, rows.name, rows.table.column_names, rows.image)

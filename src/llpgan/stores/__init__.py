@@ -14,6 +14,6 @@
 
 from llpgan.stored_instances import StoredInstances
 from llpgan.stores.building import store_bags, store_tables
-from llpgan.stores.folder import is_store, open_store, open_store_alone
+from llpgan.stores.folder import is_store, open_store
 
-__all__ = ["StoredInstances", "is_store", "open_store", "open_store_alone", "store_bags", "store_tables"]
+__all__ = ["StoredInstances", "is_store", "open_store", "store_bags", "store_tables"]

@@ -1,8 +1,6 @@
 """From files that need not fit into memory to a store: once through the rows to learn, once more to write."""
 
-import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,19 +10,14 @@ from numpy.typing import NDArray
 from llpgan import _checks
 from llpgan.bags import Bags
 from llpgan.files import refuse_existing, whole_folder
-from llpgan.sources import Columns, Encoder, Rows, values
-from llpgan.sources.assembly import columns_of_bags, learned_encoder
-from llpgan.sources.leaks import refuse_leaking_counts
-from llpgan.sources.shares import Shares, are_of_labels, shares_of_counts, shares_of_table
-from llpgan.sources.streams import RowStream, open_stream
-from llpgan.sources.table_encoder import TableEncoder
-from llpgan.stores.counting import FewValues, Labels, SeenBags
+from llpgan.sources import Columns, Encoder, RowStream, open_stream, values
+from llpgan.sources.assembly import columns_of_bags
+from llpgan.sources.shares import are_of_labels, shares_of_table
+from llpgan.stores.counting import SeenBags
 from llpgan.stores.folder import INSTANCES, STORE, open_store, write_small_files
 from llpgan.stores.sorting import SortingWriter
-from llpgan.stores.summaries import StreamedColumn
+from llpgan.stores.survey import Survey
 
-Array = NDArray[Any]
-_FEW = 32  # values of a column that may be the label, where the classes are not known yet
 _ROWS_AT_ONCE = 2**14
 
 
@@ -115,100 +108,6 @@ def store_tables(
         checked = _checks.proportions(shares.proportions, bag_ids, tolerance)
         write_small_files(folder, bag_ids, sizes, checked, shares.classes, encoder.features, encoder)
     return open_store(to)
-
-
-@dataclass
-class Survey:
-    """What the first time through the rows tells."""
-
-    stream: RowStream
-    columns: Columns
-    bags: SeenBags
-    labels: Labels | None
-    facts: dict[str, StreamedColumn]
-    few: dict[str, FewValues]
-    other_encoder: Encoder | None = None
-
-    @classmethod
-    def of(
-        cls,
-        stream: RowStream,
-        columns: Columns,
-        bag_columns: Sequence[str],
-        label: str | None,
-        image: str | None,
-        image_size: tuple[int, int] | None,
-        of_labels: bool,
-    ) -> "Survey":
-        """Go through all rows."""
-        reserved = [*bag_columns, *([] if label is None else [label])]
-        for name in reserved:
-            _refuse_absent(stream, name)
-        is_table = stream.shape is None and image is None
-        names = _chosen(stream, columns, reserved) if is_table else []
-        kinds = columns.kinds()
-        survey = cls(
-            stream,
-            columns,
-            SeenBags(bag_columns),
-            Labels(label) if of_labels and label is not None else None,
-            {name: StreamedColumn(name, kinds.get(name)) for name in names},
-            {name: FewValues(name, _FEW) for name in names if name not in kinds},
-        )
-        chance = np.random.default_rng(0)
-        for rows in stream.parts():
-            if not is_table and survey.other_encoder is None:
-                survey.other_encoder = learned_encoder(rows, columns, reserved, image, image_size)
-            survey.add(rows, chance.random(len(rows)))
-        return survey
-
-    def add(self, rows: Rows, chance: Array) -> None:
-        """A part of the rows."""
-        bags = self.bags.add(rows)
-        if self.labels is not None:
-            self.labels.add(rows, bags)
-        with values.of(rows.name):
-            for name, facts in self.facts.items():
-                facts.add(rows.table[name], rows.first_row, chance)
-            for name, few in self.few.items():
-                few.add(rows.table[name], bags)
-
-    def shares_of_labels(self, order: NDArray[np.int64]) -> Shares:
-        """The share of each label in each bag."""
-        assert self.labels is not None
-        classes, counts = self.labels.sorted(len(order))
-        return shares_of_counts(counts[order], classes, self.stream.name)
-
-    def refuse_leaks(self, shares: Shares, order: NDArray[np.int64]) -> None:
-        """Refuse columns that look like the label."""
-        most = max(2, len(shares.classes))
-        with values.of(self.stream.name):
-            for name, few in self.few.items():
-                counts = few.table(len(order))
-                if counts is not None and counts.shape[1] <= most:
-                    names = shares.classes.tolist()
-                    refuse_leaking_counts(name, few.is_text, counts[order], shares.proportions, names)
-
-    def encoder(self) -> Encoder:
-        """How rows become instances."""
-        if self.other_encoder is not None:
-            return self.other_encoder
-        with values.of(self.stream.name):
-            encoder = TableEncoder.of(self.facts.values(), self.columns)
-        for note in encoder.notes:
-            warnings.warn(note, stacklevel=3)
-        return encoder
-
-
-def _chosen(stream: RowStream, columns: Columns, reserved: Sequence[str]) -> list[str]:
-    with values.of(stream.name):
-        return columns.chosen(stream.schema.names, reserved)
-
-
-def _refuse_absent(stream: RowStream, name: str) -> None:
-    if name not in stream.schema.names:
-        there = ", ".join(map(repr, stream.schema.names)) or "no columns"
-        raise ValueError(f"{stream.name} has no column {name!r}; there are {there}")
 
 
 def _write_instances(

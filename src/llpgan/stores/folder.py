@@ -110,6 +110,7 @@ def write_small_files(
         encoder=to_plain(encoder, arrays),
         files={BAGS: digest_of_file(folder / BAGS)},
     )
+    assert not arrays, "encoders of rows hold no arrays, for which a store has no place"
     write_sealed(folder / STORE, asdict(contents), FORMAT)
 
 
