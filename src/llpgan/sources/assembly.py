@@ -17,7 +17,7 @@ from llpgan.sources.joining import bag_keys
 from llpgan.sources.leaks import counts_by_bag, refuse_leak
 from llpgan.sources.opening import open_rows
 from llpgan.sources.rows import Encoder, Rows
-from llpgan.sources.shares import Shares, are_of_labels, shares_of_counts, shares_of_table
+from llpgan.sources.shares import Shares, are_of_labels, bag_table, shares_of_counts, shares_of_table
 from llpgan.sources.table_encoder import TableEncoder
 
 Array = NDArray[Any]
@@ -133,4 +133,5 @@ def _shares(
         found, codes = np.unique(label_values(rows, str(label)), return_inverse=True)
         return shares_of_counts(counts_by_bag(bag_index, codes, len(bag_ids)), found, rows.name)
     text = [name for name in bag_columns if values.is_text(rows.table[name])]
-    return shares_of_table(proportions, counts, bag_ids, bag_columns, text, rows.name, classes)
+    table = bag_table(proportions, counts, bag_columns, text, classes)
+    return shares_of_table(table, counts is not None, bag_ids, rows.name)

@@ -37,20 +37,18 @@ def are_of_labels(proportions: Any, counts: Any, label: str | None) -> bool:
     return proportions is None and counts is None
 
 
-def shares_of_table(
-    proportions: Any,
-    counts: Any,
-    bag_ids: Sequence[Hashable],
-    bag_columns: Sequence[str],
-    text: Sequence[str],
-    source: str,
-    classes: Sequence[str] | None = None,
-) -> Shares:
-    """From a table of proportions or of counts; ``text`` are the columns of bags that hold text in the source."""
+def bag_table(
+    proportions: Any, counts: Any, bag_columns: Sequence[str], text: Sequence[str], classes: Sequence[str] | None
+) -> BagTable:
+    """The table of proportions or of counts; ``text`` are the columns of bags that hold text in the source."""
     given, what = (counts, "counts") if proportions is None else (proportions, "proportions")
-    table = BagTable.of(read_table(given, text), bag_columns, classes, name_of(given, f"the table of {what}"))
+    return BagTable.of(read_table(given, text), bag_columns, classes, name_of(given, f"the table of {what}"))
+
+
+def shares_of_table(table: BagTable, holds_counts: bool, bag_ids: Sequence[Hashable], source: str) -> Shares:
+    """What such a table says of the bags of a source."""
     numbers = table.rows_of(bag_ids, source)
-    shares = numbers if counts is None else counts_as_shares(table, numbers, bag_ids)
+    shares = counts_as_shares(table, numbers, bag_ids) if holds_counts else numbers
     return Shares(shares, np.array(table.classes), table.file)
 
 

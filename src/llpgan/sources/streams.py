@@ -46,6 +46,13 @@ class RowStream:
         n_rows = min(_MOST_ROWS, max(1, _CELLS // cells // _EVEN) * _EVEN)
         return self.rows(n_rows)
 
+    def refuse_absent(self, names: Iterable[str]) -> None:
+        """Refuse names of columns that are not there."""
+        for name in names:
+            if name not in self.schema.names:
+                there = ", ".join(map(repr, self.schema.names)) or "no columns"
+                raise ValueError(f"{self.name} has no column {name!r}; there are {there}")
+
 
 def open_stream(source: Any, text: Text = ()) -> RowStream:
     """The rows of a Parquet file or a folder of such, of a CSV, of arrays, images, or of a frame in memory.

@@ -12,7 +12,7 @@ from llpgan.bags import Bags
 from llpgan.files import refuse_existing, whole_folder
 from llpgan.sources import Columns, Encoder, RowStream, open_stream, values
 from llpgan.sources.assembly import columns_of_bags
-from llpgan.sources.shares import are_of_labels, shares_of_table
+from llpgan.sources.shares import are_of_labels, bag_table, shares_of_table
 from llpgan.stores.counting import SeenBags
 from llpgan.stores.folder import INSTANCES, STORE, open_store, write_small_files
 from llpgan.stores.sorting import SortingWriter
@@ -91,14 +91,25 @@ def store_tables(
     columns = columns or Columns()
     stream = open_stream(data, text=columns.categories)
     bag_columns = columns_of_bags(bag, stream.name, stream.schema.names, stream.image)
-    of_labels = are_of_labels(proportions, counts, label)
-    survey = Survey.of(stream, columns, bag_columns, label, image or stream.image, image_size, of_labels)
+    stream.refuse_absent([*bag_columns, *([] if label is None else [label])])
+    table = None
+    if not are_of_labels(proportions, counts, label):
+        text = [field.name for field in stream.schema if field.name in bag_columns and values.is_text(field)]
+        table = bag_table(proportions, counts, bag_columns, text, classes)
+    survey = Survey.of(
+        stream,
+        columns,
+        bag_columns,
+        label,
+        image or stream.image,
+        image_size,
+        None if table is None else len(table.classes),
+    )
     bag_ids, order = survey.bags.sorted()
-    if of_labels:
+    if table is None:
         shares = survey.shares_of_labels(order)
     else:
-        text = [name for name in bag_columns if values.is_text(stream.schema.field(name))]
-        shares = shares_of_table(proportions, counts, bag_ids, bag_columns, text, stream.name, classes)
+        shares = shares_of_table(table, counts is not None, bag_ids, stream.name)
     shares.check(bag_ids, tolerance)
     survey.refuse_leaks(shares, order)
     encoder = survey.encoder()

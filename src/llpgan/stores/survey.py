@@ -40,12 +40,10 @@ class Survey:
         label: str | None,
         image: str | None,
         image_size: tuple[int, int] | None,
-        of_labels: bool,
+        n_classes: int | None,
     ) -> "Survey":
-        """Go through all rows."""
+        """Go through all rows. Where the number of classes is not known, labels are counted to know it."""
         reserved = [*bag_columns, *([] if label is None else [label])]
-        for name in reserved:
-            _refuse_absent(stream, name)
         is_table = stream.shape is None and image is None
         names = _chosen(stream, columns, reserved) if is_table else []
         kinds = columns.kinds()
@@ -53,9 +51,9 @@ class Survey:
             stream,
             columns,
             SeenBags(bag_columns),
-            Labels(label) if of_labels and label is not None else None,
+            Labels(label) if n_classes is None and label is not None else None,
             {name: StreamedColumn(name, kinds.get(name)) for name in names},
-            {name: FewValues(name, _FEW) for name in names if name not in kinds},
+            {name: FewValues(name, max(2, n_classes or _FEW)) for name in names if name not in kinds},
         )
         chance = np.random.default_rng(0)
         for rows in stream.parts():
@@ -105,9 +103,3 @@ class Survey:
 def _chosen(stream: RowStream, columns: Columns, reserved: Sequence[str]) -> list[str]:
     with values.of(stream.name):
         return columns.chosen(stream.schema.names, reserved)
-
-
-def _refuse_absent(stream: RowStream, name: str) -> None:
-    if name not in stream.schema.names:
-        there = ", ".join(map(repr, stream.schema.names)) or "no columns"
-        raise ValueError(f"{stream.name} has no column {name!r}; there are {there}")
