@@ -28,6 +28,10 @@ class ComputedIndex(NDArrayOperatorsMixin):
     def of_rows(self, rows: Index) -> Index:
         """The entries of some rows."""
 
+    def of_all(self) -> Index:
+        """The entries of all rows."""
+        return self.of_rows(np.arange(self.n_rows))
+
     def __len__(self) -> int:
         return self.n_rows
 
@@ -39,7 +43,7 @@ class ComputedIndex(NDArrayOperatorsMixin):
         return self.of_rows(np.where(rows < 0, rows + self.n_rows, rows))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        return self[:].astype(dtype or self.dtype, copy=False)
+        return self.of_all().astype(dtype or self.dtype, copy=False)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
         arrays = [np.asarray(each) if isinstance(each, ComputedIndex) else each for each in inputs]
@@ -62,6 +66,10 @@ class SortedBagIndex(ComputedIndex):
     def of_rows(self, rows: Index) -> Index:
         """The bag of each."""
         return np.searchsorted(self.ends, rows, side="right")
+
+    def of_all(self) -> Index:
+        """Each bag as often as it has rows."""
+        return np.repeat(np.arange(len(self.sizes)), self.sizes)
 
     def tobytes(self) -> bytes:
         """Of the sizes, which say the same: for digests."""
