@@ -7,7 +7,7 @@ from importlib import import_module
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.rows import RESULTS, Row, write_aside
+from benchmarks.rows import RESULTS, Row, made_with, write_aside
 
 SPEED_AND_MEMORY = ["step_time", "alter_svm_speed", "classical_scale", "table_encoding"]
 
@@ -16,16 +16,21 @@ def main(names: list[str]) -> None:
     for name in names or SPEED_AND_MEMORY:
         rows = import_module(f"benchmarks.{name}").run()
         Console().print(as_table(name, rows))
-        if (
-            name in SPEED_AND_MEMORY
-        ):  # each run is complete in itself; accuracies keep their own rows, cell by cell
-            write_aside(RESULTS / f"{name}.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+        if name in SPEED_AND_MEMORY:  # each run is whole in itself; accuracies keep their rows, cell by cell
+            write_rows(name, rows)
+
+
+def write_rows(name: str, rows: list[Row]) -> None:
+    lines = [json.dumps(row | made_with()) + "\n" for row in rows]
+    write_aside(RESULTS / f"{name}.jsonl", "".join(lines))
 
 
 def as_table(name: str, rows: list[Row]) -> Table:
-    table = Table(*rows[0], title=name)
+    """All that is a figure or a word; settings stand in the file."""
+    columns = [column for column, value in rows[0].items() if not isinstance(value, dict)]
+    table = Table(*columns, title=name)
     for row in rows:
-        table.add_row(*(as_text(value) for value in row.values()))
+        table.add_row(*(as_text(row[column]) for column in columns))
     return table
 
 

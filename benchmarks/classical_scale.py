@@ -1,17 +1,14 @@
 """Time and memory of the linear methods on large tables, beside one supervised logistic regression of the rows."""
 
-import time
-from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 
-from benchmarks.memory import peak_bytes
+from benchmarks.memory import in_a_new_process, peak_bytes
 from benchmarks.rows import Row
+from benchmarks.timing import seconds_of
 from llpgan import AlterSVM, Bags, InvCal, MeanMap
 from llpgan.estimators.base import LLPClassifier
 
@@ -25,8 +22,7 @@ N_FEATURES = 50
 
 def run() -> list[Row]:
     """One row a method, each measured in a process of its own."""
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn"), max_tasks_per_child=1) as fresh:
-        return [fresh.submit(measure, *case).result() for case in CASES]
+    return [in_a_new_process(measure, *case) for case in CASES]
 
 
 def measure(estimator: LLPClassifier, n_rows: int, n_bags: int) -> Row:
@@ -59,9 +55,3 @@ def table_of(n_rows: int, n_bags: int) -> tuple[NDArray[Any], NDArray[Any], NDAr
     log_odds = instances @ rng.normal(size=N_FEATURES) * (3 / np.sqrt(N_FEATURES))
     labels = (rng.random(n_rows) < 1 / (1 + np.exp(-log_odds))).astype(np.int64)
     return instances, labels, rng.integers(n_bags, size=n_rows)
-
-
-def seconds_of(fit: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    fit()
-    return time.perf_counter() - start

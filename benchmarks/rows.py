@@ -2,13 +2,16 @@
 
 import json
 from collections.abc import Callable, Iterable
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from llpgan.experiments.measuring import machine
 from llpgan.files import whole_file
 
 Row = dict[str, Any]
 RESULTS = Path(__file__).parent.parent / "results"
+PACKAGES = ("llpgan", "torch", "numpy", "scikit-learn")
 
 
 def measured_rows(
@@ -29,6 +32,11 @@ def as_markdown(title: str, about: str, rows: list[Row]) -> str:
     lines = ["| " + " | ".join(rows[0]) + " |", "|---" * len(rows[0]) + "|"]
     lines += ["| " + " | ".join(str(value) for value in row.values()) + " |" for row in rows]
     return f"# {title}\n\n{about}\n\n" + "\n".join(lines) + "\n"
+
+
+def made_with() -> Row:
+    """Versions and machine, which stand beside every figure of speed and memory."""
+    return {"versions": {name: version(name) for name in PACKAGES}, "machine": machine()}
 
 
 def write_aside(path: Path, text: str) -> None:

@@ -2,9 +2,7 @@
 
 import statistics
 import time
-from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
+from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -12,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 
-from benchmarks.memory import peak_bytes
+from benchmarks.memory import in_a_new_process, peak_bytes
 from benchmarks.rows import Row
 from llpgan import Bags
 
@@ -65,11 +63,6 @@ def row(what: str, ratios: list[float], note: str, at_most: float | None = None)
 
 def middle(measured: Sequence[Row], name: str) -> float:
     return statistics.median(row[name] for row in measured)
-
-
-def in_a_new_process(measure: Callable[..., Row], *paths: Path) -> Row:
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as fresh:
-        return fresh.submit(measure, *paths).result()
 
 
 def write_tables(people: Path, results: Path) -> None:
