@@ -8,14 +8,14 @@ from torch.nn.functional import softplus
 
 from llpgan import Bags
 
-PlainBag = tuple[Tensor, Tensor]  # instances in the networks' range, proportions
+PlainBag = tuple[Tensor, Tensor]  # instances, proportions
 Step = Callable[[Tensor, Tensor], object]
 NOISE_SIZE = 100
 
 
-def plain_bags(bags: Bags, shift: float, scale: float) -> list[PlainBag]:
+def plain_bags(bags: Bags) -> list[PlainBag]:
     """Every bag as two tensors, made before any clock runs."""
-    instances = (torch.from_numpy(bags.instances).float() - shift) / scale
+    instances = torch.from_numpy(bags.instances).float()
     proportions = torch.from_numpy(bags.proportions).float()
     return [(instances[bags.rows_of(bag)], proportions[bag]) for bag in range(bags.n_bags)]
 

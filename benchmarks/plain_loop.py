@@ -19,7 +19,7 @@ SETTINGS = {"settings": {"bag_size": BAG_SIZE, "bags": N_BAGS, "bags_a_step": 4}
 def run() -> list[Row]:
     """After each of our epochs comes one of each plain loop, so that a busy machine slows all alike."""
     bags = image_bags(MNIST, N_BAGS, BAG_SIZE)
-    tensors = plain_bags(bags, 127.5, 127.5)
+    tensors = [(pixels / 127.5 - 1, proportions) for pixels, proportions in plain_bags(bags)]
     loops = {"plain": plain_step(spare=False), "sparing": plain_step(spare=True)}
 
     def plain_seconds(_: LLPGAN) -> Mapping[str, float]:
