@@ -51,7 +51,7 @@ def test_large_batches_are_read_when_they_are_needed():
     dataset = BagDataset(ragged_bags(), at_once=2)
     large, small = dataset.batch([2]), dataset.batch([0])
     assert isinstance(large.instances, ChunkedInstances)
-    assert [part().ravel().tolist() for part in large.instances.parts()] == [[0, 3], [4]]
+    assert [part.ravel().tolist() for part in large.instances.parts()] == [[0, 3], [4]]
     assert small.instances.ravel().tolist() == [1, 5]
 
 

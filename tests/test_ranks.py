@@ -124,3 +124,17 @@ def test_shares_are_even_and_whole(n):
     shares = [range(n)[Ranks(fabric).share(n)] for fabric in fabrics]
     assert [i for share in shares for i in share] == list(range(n))
     assert max(map(len, shares)) - min(map(len, shares)) <= 1
+
+
+@pytest.mark.slow
+def test_fit_in_two_processes_saves_one_model(tmp_path):
+    rows = "x,bag\n" + "".join(f"{i % 7}.5,{'ab'[i % 2]}\n" for i in range(40))
+    (tmp_path / "rows.csv").write_text(rows)
+    (tmp_path / "shares.csv").write_text("bag,no,yes\na,0.5,0.5\nb,0.25,0.75\n")
+    tables = [tmp_path / "rows.csv", "--proportions", tmp_path / "shares.csv", "--bag", "bag"]
+    options = ["--method", "DLLP", "--method.epochs", 2, "--out", tmp_path / "model"]
+    process = torchrun("-m", "llpgan", "fit", *tables, *options)
+    _, said = process.communicate(timeout=120)
+    assert process.returncode == 0, said
+    assert said.count("saved ") == 1
+    assert (tmp_path / "model" / "report.html").exists()

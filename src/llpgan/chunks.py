@@ -22,10 +22,9 @@ from torch.autograd.function import once_differentiable
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from llpgan.networks import Output
+from llpgan.prefetching import read_ahead
 
 MOST_FEATURES = 1024  # instances of a step whose features are kept: enough for their mean
-
-_Part = Callable[[], Tensor]
 
 
 @dataclass(frozen=True)
@@ -33,7 +32,7 @@ class ChunkedInstances:
     """Rows that are read a chunk at a time, when a network asks for them, and never all together.
 
     >>> rows = ChunkedInstances(np.arange(10.0)[:, None], np.array([7, 8, 9]), at_once=2)
-    >>> [part().ravel().tolist() for part in rows.parts()]
+    >>> [part.ravel().tolist() for part in rows.parts()]
     [[7.0, 8.0], [9.0]]
     """
 
@@ -49,13 +48,11 @@ class ChunkedInstances:
         """The same rows, to be read onto a device."""
         return replace(self, device=device)
 
-    def parts(self) -> Iterator[_Part]:
-        """A function for each chunk that reads it."""
-        for start in range(0, len(self), self.at_once):
-            yield partial(self._read, self.rows[start : start + self.at_once])
-
-    def _read(self, rows: NDArray[np.int64]) -> Tensor:
-        return as_tensor(self.source[rows]).to(self.device)
+    def parts(self) -> Iterator[Tensor]:
+        """The chunks; from a file, the next is read while the present one is worked on."""
+        chunks = (self.rows[start : start + self.at_once] for start in range(0, len(self), self.at_once))
+        for part in read_ahead((as_tensor(self.source[rows]) for rows in chunks), self.source):
+            yield part.to(self.device)
 
 
 Instances = Tensor | ChunkedInstances
@@ -71,10 +68,10 @@ def outputs(
     if isinstance(instances, Tensor) and (at_once is None or len(instances) <= at_once):
         logits, features = network(instances)
         return Output(logits, features[first::every])
-    parts = instances.parts() if isinstance(instances, ChunkedInstances) else _parts_of(instances, at_once)
+    parts = instances.parts if isinstance(instances, ChunkedInstances) else partial(_parts_of, instances, at_once)
     given = instances if isinstance(instances, Tensor) else None
     trained = [parameter for parameter in network.parameters() if parameter.requires_grad]
-    pass_ = _Pass(network, list(parts), len(instances), every, first, trained)
+    pass_ = _Pass(network, parts, len(instances), every, first, trained)
     return Output(*_InChunks.apply(pass_, given, *trained))  # type: ignore[no-untyped-call]
 
 
@@ -83,7 +80,7 @@ class _Pass:
     """A network's way through the chunks of a step."""
 
     network: nn.Module
-    parts: Sequence[_Part]
+    parts: Callable[[], Iterator[Tensor]]
     n: int
     every: int
     first: int
@@ -92,8 +89,7 @@ class _Pass:
     def outputs(self) -> Iterator[tuple[Tensor, Output]]:
         """Each chunk and what the network says of it; features of every so many of the step."""
         first = self.first
-        for part in self.parts:
-            instances = part()
+        for instances in self.parts():
             logits, features = self.network(instances)
             yield instances, Output(logits, features[first :: self.every])
             first = (first - len(logits)) % self.every
@@ -173,14 +169,10 @@ def as_tensor(instances: NDArray[Any]) -> Tensor:
     return torch.from_numpy(np.ascontiguousarray(instances, dtype))
 
 
-def _parts_of(instances: Tensor, at_once: int | None) -> Iterator[_Part]:
+def _parts_of(instances: Tensor, at_once: int | None) -> Iterator[Tensor]:
     size = at_once or len(instances)
     for start in range(0, len(instances), size):
-        yield partial(_leaf, instances.detach()[start : start + size], instances.requires_grad)
-
-
-def _leaf(part: Tensor, has_gradient: bool) -> Tensor:
-    return part.requires_grad_(has_gradient)
+        yield instances.detach()[start : start + size].requires_grad_(instances.requires_grad)
 
 
 def _random_state() -> dict[Any, Tensor]:

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from llpgan.bags import Bags
 from llpgan.chunks import ChunkedInstances, Instances, as_tensor
+from llpgan.prefetching import read_ahead
 
 INSTANCES_A_STEP = 64
 Rows = NDArray[np.int64]
@@ -90,8 +91,8 @@ class BagDataset:
         """
         rng = np.random.default_rng([seed, epoch])
         order = rng.permutation(len(self))
-        for items in np.array_split(order, self.n_steps(bags_a_step)):
-            yield self.batch(items, rng)
+        batches = (self.batch(items, rng) for items in np.array_split(order, self.n_steps(bags_a_step)))
+        yield from read_ahead(batches, self.bags.instances)
 
     def n_steps(self, bags_a_step: int) -> int:
         """Into how many steps an epoch is dealt."""

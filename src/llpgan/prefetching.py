@@ -5,6 +5,8 @@ from queue import Empty, Full, Queue
 from threading import Event, Thread
 from typing import Generic, TypeVar
 
+import numpy as np
+
 T = TypeVar("T")
 _LOOKS_AFTER = 0.05  # seconds, in which a reader whose results nobody wants any more sees that
 
@@ -21,6 +23,12 @@ def prefetched(items: Iterable[T], depth: int = 1) -> Generator[T, None, None]:
     if depth < 1:
         raise ValueError(f"depth is the number of items made ready ahead: at least 1, got {depth}")
     return _taken(_Reader(items, depth))
+
+
+def read_ahead(items: Iterable[T], source: object) -> Iterable[T]:
+    """The items prefetched, if they are read from a file; what is in memory is there at once."""
+    in_memory = isinstance(source, np.ndarray) and not isinstance(source, np.memmap)
+    return items if in_memory else prefetched(items)
 
 
 def _taken(reader: "_Reader[T]") -> Generator[T, None, None]:

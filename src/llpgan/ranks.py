@@ -6,7 +6,6 @@ the whole step; gradients flow into the rank's own share, and their sum over ran
 So the number of processes changes nothing but the time, and a run may go on with another number.
 """
 
-import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
@@ -101,16 +100,6 @@ class Ranks:
 
     def _bounds(self, n: int) -> list[int]:
         return [n * rank // self.count for rank in range(self.count + 1)]
-
-
-def processes() -> tuple[int, int]:
-    """How many processes were started together (by torchrun or ``fabric run``), and how many on this machine."""
-    return int(os.environ.get("WORLD_SIZE", 1)), int(os.environ.get("LOCAL_WORLD_SIZE", 1))
-
-
-def is_first_process() -> bool:
-    """Whether this process is the one that writes files, whether or not it trains with others."""
-    return int(os.environ.get("RANK", 0)) == 0
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from llpgan.estimators.base import Array, LLPClassifier
 from llpgan.files import refuse_existing
 from llpgan.model_files import save
 from llpgan.model_files.manifest import MANIFEST
+from llpgan.processes import is_first_process
 from llpgan.report import render, tell
 from llpgan.selection.candidates import seeded
 from llpgan.sources import label_values, open_rows
@@ -48,10 +49,12 @@ def fit(
         tables: see Bags.from_tables.
     """
     refuse_existing(Path(out), overwrite, mark=MANIFEST)
-    console = terminal(stderr=True)
+    console = terminal(stderr=True, quiet=not is_first_process())
     bags = Bags.from_tables(data, **tables)
     console.print(f"{data}: {in_words(bags)}")
     model = _ready(method or usual_method(bags), seed, verbose=console.is_terminal).fit_bags(bags)
+    if not is_first_process():  # of several that train together, and have the same model
+        return model
     pages = {"report.html": page(model, bags, data, tables.get("label"))} if report else {}
     save(model, out, overwrite=overwrite, pages=pages)
     console.print(f"saved {out}" + (f", report {Path(out) / 'report.html'}" if report else ""))

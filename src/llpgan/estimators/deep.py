@@ -31,7 +31,8 @@ from llpgan.loading import BagDataset, usual_bags_a_step
 from llpgan.losses import PROPORTION_LOSSES, ProportionLoss, proportion_bound
 from llpgan.networks import ACTIVATIONS, MakeClassifier, check_classifier, default_pair
 from llpgan.objectives import Objective, Player
-from llpgan.ranks import Ranks, SharedSteps, processes
+from llpgan.processes import processes
+from llpgan.ranks import Ranks, SharedSteps
 from llpgan.scaling import Scaling
 from llpgan.training import Listener, Plan, posteriors_of, train
 from llpgan.watching import Watcher

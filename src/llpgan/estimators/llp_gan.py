@@ -18,7 +18,7 @@ from llpgan.estimators.base import Array
 from llpgan.estimators.deep import DeepClassifier, quick
 from llpgan.networks import ACTIVATIONS, MakeGenerator, check_generator, default_pair
 from llpgan.objectives import GENERATOR_LOSSES, NOISES, AdversarialObjective, GeneratorLoss, Noise, Objective
-from llpgan.ranks import processes
+from llpgan.processes import processes
 from llpgan.scaling import Scaling, Unscaling
 
 
