@@ -9,14 +9,25 @@ from rich.table import Table
 
 from benchmarks.rows import RESULTS, Row, made_with, write_aside
 
-SPEED_AND_MEMORY = ["step_time", "alter_svm_speed", "classical_scale", "table_encoding"]
+WHOLE_RUNS = [  # their rows are those of the last run; other benchmarks keep their own, cell by cell
+    "step_time",
+    "plain_loop",
+    "peak",
+    "time_to_accuracy",
+    "chunked",
+    "instance_memory",
+    "alter_svm_speed",
+    "classical_scale",
+    "table_encoding",
+]
+SPEED_AND_MEMORY = [*WHOLE_RUNS, "growth", "billion", "speed"]
 
 
 def main(names: list[str]) -> None:
     for name in names or SPEED_AND_MEMORY:
         rows = import_module(f"benchmarks.{name}").run()
         Console().print(as_table(name, rows))
-        if name in SPEED_AND_MEMORY:  # each run is whole in itself; accuracies keep their rows, cell by cell
+        if name in WHOLE_RUNS:
             write_rows(name, rows)
 
 
