@@ -16,6 +16,7 @@ WHOLE_RUNS = [  # their rows are those of the last run; other benchmarks keep th
     "time_to_accuracy",
     "chunked",
     "instance_memory",
+    "several_processes",
     "alter_svm_speed",
     "classical_scale",
     "table_encoding",

@@ -11,6 +11,7 @@ from torch import Tensor
 from llpgan.bags import Bags
 from llpgan.chunks import ChunkedInstances, Instances, as_tensor
 from llpgan.prefetching import read_ahead
+from llpgan.sorted_rows import rows_of_bags
 
 INSTANCES_A_STEP = 64
 Rows = NDArray[np.int64]
@@ -73,7 +74,7 @@ class BagDataset:
         chosen = self.which[np.asarray(items)]
         sizes = self.bags.sizes[chosen]
         if rng is None or self.mini_bag_size is None or sizes.max() <= self.mini_bag_size:
-            places, taken, full_sizes = _whole(self.bags.starts[chosen], sizes), sizes, None
+            places, taken, full_sizes = rows_of_bags(self.bags.starts[chosen], sizes), sizes, None
         else:
             places, taken = _sampled(self.bags.starts[chosen], sizes, self.mini_bag_size, rng)
             full_sizes = torch.from_numpy(sizes)
@@ -108,12 +109,6 @@ def usual_bags_a_step(bags: Bags, mini_bag_size: int | None = None) -> int:
     """As many bags as have some 64 instances together, at least one."""
     sizes = bags.sizes if mini_bag_size is None else np.minimum(bags.sizes, mini_bag_size)
     return max(1, round(INSTANCES_A_STEP / float(sizes.mean())))
-
-
-def _whole(starts: Rows, sizes: Rows) -> Rows:
-    """The places of all instances of bags that start and are so large as told, bag after bag."""
-    ends = np.cumsum(sizes)
-    return np.arange(ends[-1]) + np.repeat(starts - (ends - sizes), sizes)
 
 
 def _sampled(starts: Rows, sizes: Rows, at_most: int, rng: np.random.Generator) -> tuple[Rows, Rows]:
