@@ -106,3 +106,9 @@ def test_parts_are_smaller_where_rows_are_wider():
     stream = open_stream({"x": range(5000)})
     assert [len(part) for part in stream.parts()] == [5000]
     assert [len(part) for part in stream.parts((3, 32, 32))] == [1024, 1024, 1024, 1024, 904]
+
+
+def test_an_array_in_the_order_of_fortran_is_read_too(tmp_path):
+    np.save(tmp_path / "x.npy", np.asfortranarray(np.arange(10.0).reshape(5, 2)))
+    parts = [part.array for part in open_stream(tmp_path / "x.npy").rows(2)]
+    np.testing.assert_array_equal(np.concatenate(parts), np.arange(10.0).reshape(5, 2))

@@ -71,16 +71,22 @@ def open_stream(source: Any, text: Text = ()) -> RowStream:
 
 def of_rows(rows: Rows) -> RowStream:
     """Rows that are in memory, or an array that is in a file."""
-    if isinstance(rows.array, np.memmap):  # whose pages would stay in memory
-        return _of_array(replace(rows, array=None), StoredInstances(rows.array.filename or rows.name))
+    if rows.array is not None and rows.array.ndim == 0:
+        return RowStream(rows.name, rows.table.schema, lambda _: iter([rows]), shape=())
     if rows.array is not None:
-        return _of_array(rows, rows.array)
+        return _of_array(rows, _unmapped(rows.array))
 
     def parts(n_rows: int) -> Iterator[Rows]:
         for start in range(0, len(rows), n_rows):
             yield replace(rows, table=rows.table.slice(start, n_rows), first_row=start)
 
     return RowStream(rows.name, rows.table.schema, parts, image=rows.image)
+
+
+def _unmapped(array: Any) -> Any:
+    """An array in a file that is read and not mapped, since pages that were seen would stay in memory."""
+    can_be_read = isinstance(array, np.memmap) and array.filename is not None and array.flags.c_contiguous
+    return StoredInstances(array.filename) if can_be_read else array
 
 
 def _of_array(rows: Rows, array: Any) -> RowStream:
