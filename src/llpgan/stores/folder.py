@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from llpgan.bags import Bags
 from llpgan.plain import Arrays, from_plain, to_plain
-from llpgan.sealed import digest_of_file, read_sealed, refuse_damaged, write_sealed
+from llpgan.sealed import digest_of_file, lack_of, read_sealed, refuse_damaged, write_sealed
 from llpgan.sorted_rows import SortedBagIndex
 from llpgan.sources.rows import Encoder
 from llpgan.stored_instances import StoredInstances
@@ -57,7 +57,7 @@ def open_store(path: str | Path) -> Bags:
     """
     folder = Path(path)
     if not (folder / STORE).is_file():
-        raise FileNotFoundError(f"{folder} is not a store: it has no {STORE}")
+        raise FileNotFoundError(f"{folder} is not a store: {lack_of(folder, STORE, 'store')}")
     contents = Contents(**read_sealed(folder / STORE, FORMAT))
     refuse_damaged(folder, contents.files)
     if not (folder / INSTANCES).is_file():
