@@ -88,7 +88,7 @@ def test_filters_choose_cells(tmp_path, capsys):
     assert cli.main([*command, *options]) == 0
     assert "8 of 8 cells are left" in capsys.readouterr().out
     assert cli.main(["reproduce", "table1", "--bag_sizes", "17", *options]) == 1
-    assert "no cell with bag_size 17; there are 16, 32" in capsys.readouterr().err
+    assert "no cell with bag_size 17; there are 1, 16, 32" in capsys.readouterr().err
 
 
 def test_the_list_of_experiments(capsys):

@@ -84,7 +84,7 @@ def _chosen(
     found = list(cells)
     filters: dict[str, Sequence[object] | None] = {"dataset": datasets, "method": methods, "bag_size": sizes}
     for field, wanted in filters.items():
-        there = list(dict.fromkeys(getattr(cell, field) for cell in cells))
+        there = sorted({getattr(cell, field) for cell in cells}, key=lambda value: (value is None, value))
         for value in wanted or ():
             if value not in there:
                 raise ValueError(f"no cell with {field} {value}; there are {', '.join(map(str, there))}")
