@@ -7,7 +7,7 @@ from math import prod
 import torch
 from torch import Tensor, nn
 
-from llpgan.networks.parts import Activation, Classifier, Shape, leaky_relu
+from llpgan.networks.parts import Activation, Classifier, Dropout, Shape, leaky_relu
 
 
 def mlp_classifier(
@@ -23,8 +23,8 @@ def mlp_classifier(
     Few bags of many instances leave a network much freedom: dropout takes most of it back.
     """
     widths = [prod(shape), *hidden]
-    layers = [nn.Sequential(nn.Linear(a, b), activation(), nn.Dropout(dropout)) for a, b in pairwise(widths)]
-    body = nn.Sequential(nn.Flatten(), SoftClip(3.0), nn.Dropout(input_dropout), *layers)
+    layers = [nn.Sequential(nn.Linear(a, b), activation(), Dropout(dropout)) for a, b in pairwise(widths)]
+    body = nn.Sequential(nn.Flatten(), SoftClip(3.0), Dropout(input_dropout), *layers)
     return Classifier(body, nn.Linear(widths[-1], n_classes))
 
 

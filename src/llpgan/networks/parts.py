@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
+import torch
 from torch import Tensor, nn
 
 Shape = tuple[int, ...]
@@ -66,3 +67,19 @@ def halved(length: int, times: int = 1) -> int:
     for _ in range(times):
         length = -(-length // 2)
     return length
+
+
+class Dropout(nn.Dropout):
+    """Dropout that draws one random number for four entries on a CPU: drawing was half of a small network's step.
+
+    The share that is dropped is ``p`` to 1 / 65,536.
+    """
+
+    def forward(self, values: Tensor) -> Tensor:
+        """The values, some of them zero and the others as much larger."""
+        if not (self.training and 0 < self.p < 1 and values.device.type == "cpu"):
+            return super().forward(values)
+        words = torch.empty(-(-values.numel() // 4), dtype=torch.int64).random_(-(2**63), None)
+        numbers = words.view(torch.int16)[: values.numel()].view(values.shape)
+        dropped = round(self.p * 2**16)
+        return values * (numbers >= dropped - 2**15) * (2**16 / (2**16 - dropped))
