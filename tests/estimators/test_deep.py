@@ -208,3 +208,18 @@ def test_a_monitor_that_samples_changes_nothing(bags):
     np.testing.assert_array_equal(watched.predict_proba(bags.instances), alone.predict_proba(bags.instances))
     np.testing.assert_array_equal(seen[-1], watched.sample(2, random_state=0))
     assert not np.array_equal(seen[0], seen[-1])
+
+
+HELD_DOWN = [(DLLP, (5,), False), (DLLP, (1, 8, 8), True), (LLPGAN, (1, 8, 8), False)]
+
+
+@pytest.mark.parametrize(("method", "shape", "expected"), HELD_DOWN)
+def test_steps_are_held_down_where_gradients_vanish(method, shape, expected):
+    def amsgrad(**settings):
+        model = method(**settings)
+        model.instance_shape_ = shape
+        return model._optimiser([nn.Parameter(torch.zeros(1))]).defaults["amsgrad"]
+
+    assert amsgrad() == expected
+    assert amsgrad(amsgrad=True)
+    assert not amsgrad(amsgrad=False)

@@ -22,8 +22,6 @@ class DLLP(DeepClassifier):
 
     Args:
         entropy_weight: λ, the weight of the instances' mean entropy.
-        amsgrad: as below, but True by default. A network that meets its bags has gradients that vanish; plain Adam
-            forgets the larger ones, takes ever larger steps, and may lose in an epoch all that it has learned.
         others: see :class:`~llpgan.estimators.deep.DeepClassifier`.
 
     >>> import numpy as np
@@ -35,12 +33,19 @@ class DLLP(DeepClassifier):
     """
 
     entropy_weight: float = 0.0
-    amsgrad: bool = True
 
     _parameter_constraints: ClassVar = {
         **DeepClassifier._parameter_constraints,
         "entropy_weight": [Interval(Real, 0, None, closed="left")],
     }
+
+    def _usual_amsgrad(self) -> bool:
+        """On images, whose networks have no dropout and become sure of themselves.
+
+        Then gradients all but vanish; plain Adam forgets the larger ones, takes ever larger steps, and may lose
+        within an epoch all that it has learned.
+        """
+        return len(self.instance_shape_) > 1
 
     def _objective(self, bags: Bags, fabric: Fabric) -> Objective:
         networks = self._networks(Scaling.of(bags.instances))
