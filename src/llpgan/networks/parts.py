@@ -82,4 +82,5 @@ class Dropout(nn.Dropout):
         words = torch.empty(-(-values.numel() // 4), dtype=torch.int64).random_(-(2**63), None)
         numbers = words.view(torch.int16)[: values.numel()].view(values.shape)
         dropped = round(self.p * 2**16)
-        return values * (numbers >= dropped - 2**15) * (2**16 / (2**16 - dropped))
+        kept = (numbers >= dropped - 2**15).to(values.dtype)
+        return values * kept.mul_(2**16 / (2**16 - dropped))
