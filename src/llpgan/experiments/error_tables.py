@@ -57,6 +57,7 @@ def _panel(problem: str, group: Results, paper: str) -> Draw:
     dataset = group[0].cell.dataset
 
     def draw(axes: Axes) -> None:
+        all_sizes = [size for size in sorted(values(group, lambda cell: cell.bag_size or 1)) if size > 1]
         for title, found in grouped(group, method_label).items():
             sizes, method = sorted(values(found, lambda cell: cell.bag_size or 1)), found[0].cell.method
             colour = COLOURS.get(title, COLOURS.get(method, SOFT))
@@ -64,13 +65,12 @@ def _panel(problem: str, group: Results, paper: str) -> Draw:
                 axes.axhline(statistics.fmean(errors(found)), color=colour, label=title, linewidth=1)
                 continue
             _with_spread(axes, sizes, [errors(found, bag_size=size) for size in sizes], colour, title)
-            told = [(size, published(paper, dataset, method, size)[0]) for size in sizes
+            told = [(size, published(paper, dataset, method, size)[0]) for size in all_sizes
                     if published(paper, dataset, method, size)]  # fmt: skip
             if told:
                 axes.plot(*zip(*told, strict=True), color=colour, linestyle=":", label=f"{title}, paper")
-        sizes = [size for size in sorted(values(group, lambda cell: cell.bag_size or 1)) if size > 1]
         axes.set_xscale("log", base=2)
-        axes.set_xticks(sizes, [str(size) for size in sizes])
+        axes.set_xticks(all_sizes, [str(size) for size in all_sizes])
         axes.xaxis.set_minor_locator(NullLocator())
         axes.set(xlabel="bag size", ylabel="test error (%)", title=problem)
         axes.set_ylim(bottom=0)
