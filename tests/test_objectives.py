@@ -8,9 +8,16 @@ import torch
 from lightning_fabric import Fabric
 
 from llpgan.loading import BagDataset
-from llpgan.losses import fake_loss, feature_matching, proportion_loss, real_loss
+from llpgan.losses import (
+    fake_loss,
+    feature_matching,
+    proportion_bound,
+    proportion_loss,
+    real_loss,
+    sampling_correction,
+)
 from llpgan.networks import mlp_generator
-from llpgan.objectives import GENERATOR_LOSSES, NOISES, AdversarialObjective, Player, ProportionObjective
+from llpgan.objectives import GENERATOR_LOSSES, NOISES, AdversarialObjective, Player, ProportionObjective, bag_loss
 from tests.plain import plain_mlp
 
 FABRIC = Fabric(accelerator="cpu", devices=1)
@@ -202,3 +209,15 @@ def test_a_step_is_the_generator_s_and_then_the_classifier_s(bags):
     for name, network in (("classifier", classifier), ("generator", generator)):
         for ours, expected in zip(objective.players[name].bare.parameters(), network.parameters(), strict=True):
             torch.testing.assert_close(ours, expected, rtol=1e-4, atol=1e-6)
+
+
+def test_samples_from_bags_are_freed_of_their_bias_in_the_exact_loss_alone(bags):
+    torch.manual_seed(0)
+    sampled = BagDataset(bags, mini_bag_size=4).batch(range(10), np.random.default_rng(0))
+    logits = torch.randn(len(sampled.bag_index), 2) * 3
+    plain = proportion_loss(logits, sampled.bag_index, sampled.proportions)
+    bias = sampling_correction(logits, sampled.bag_index, sampled.proportions, sampled.full_sizes)
+    assert bias > 0
+    torch.testing.assert_close(bag_loss(proportion_loss, logits, sampled), plain - bias)
+    bound = proportion_bound(logits, sampled.bag_index, sampled.proportions)
+    assert bag_loss(proportion_bound, logits, sampled) == bound

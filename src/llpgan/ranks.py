@@ -29,7 +29,10 @@ class SharedSteps(DDPStrategy):
 
 
 class Ranks:
-    """One process among those that train together; where it is the only one, nothing here costs anything."""
+    """One process among those that train together; where it is the only one, nothing here costs anything.
+
+    The players of a game share one: it counts the steps of an epoch, from which dropout's random numbers follow.
+    """
 
     def __init__(self, fabric: Fabric) -> None:
         self.fabric = fabric

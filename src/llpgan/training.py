@@ -18,7 +18,7 @@ from llpgan.chunks import as_tensor
 from llpgan.epochs import Array, bag_loss, kept_epoch, paired_error
 from llpgan.loading import BagDataset
 from llpgan.objectives import Objective
-from llpgan.ranks import Ranks, cuda_devices, lost_ranks_in_words
+from llpgan.ranks import cuda_devices, lost_ranks_in_words
 
 Row = dict[str, float]
 History = list[Row]
@@ -49,7 +49,7 @@ class Run:
     """The state of a training: all that a checkpoint holds."""
 
     objective: Objective
-    averaged: AveragedModel
+    averaged: "Averaged"
     history: History = field(default_factory=list)
     best: dict[str, Tensor] | None = None
     best_losses: list[float] | None = None
@@ -125,7 +125,8 @@ def train(
     Random numbers are a function of the plan's seed and the epoch alone, and the caller's are left as they
     were, so a run that goes on from a checkpoint ends as one that was never interrupted.
     """
-    run, ranks = Run(objective, Averaged(objective.players["classifier"].bare, plan.average)), Ranks(fabric)
+    classifier = objective.players["classifier"]
+    run, ranks = Run(objective, Averaged(classifier.bare, plan.average)), classifier.ranks
     again = "start it again" if checkpoint is None else f"start it again, and it goes on from {checkpoint.path}"
     own_random = torch.random.fork_rng(devices=cuda_devices(fabric))
     with lost_ranks_in_words(ranks, again), own_random, denormals_as_zero():
@@ -189,7 +190,7 @@ def _train_epoch(run: Run, bags: BagDataset, plan: Plan, device: torch.device) -
             player.slow_to(plan.rate_share((epoch + step / n_steps) / plan.epochs))
         for name, loss in run.objective.step(batch.to(device)).items():
             totals[name] = totals[name] + loss.detach()
-        run.averaged.update_parameters(players["classifier"].bare)
+        run.averaged.follow()
     return {name: total.item() / n_steps for name, total in totals.items()}
 
 
@@ -231,7 +232,7 @@ class Averaged(AveragedModel):
         self.counts = [pair for pair in pairs if not pair[0].is_floating_point()]
 
     @torch.no_grad()
-    def update_parameters(self, model: nn.Module) -> None:
+    def follow(self) -> None:
         """Move towards the weights as they are now; the first time, all the way."""
         n = int(self.n_averaged)
         decay = min(self.decay, (1 + n) / (10 + n)) if n else 0.0
