@@ -172,9 +172,9 @@ def test_a_training_begins_the_epochs_of_its_players(bags, monkeypatch):
 def test_a_lost_connection_is_told_in_words():
     several, alone = (Ranks(SimpleNamespace(world_size=n, global_rank=0)) for n in (2, 1))
     lost = RuntimeError("[gloo/transport/tcp/pair.cc:534] Connection closed by peer")
-    with pytest.raises(ConnectionError, match="process 0 of 2 lost another.*: start it again"):
-        with lost_ranks_in_words(several, "start it again"):
-            raise lost
+    words = pytest.raises(ConnectionError, match=r"process 0 of 2 lost another.*: start it again")
+    with words, lost_ranks_in_words(several, "start it again"):
+        raise lost
     for ranks, error in ((alone, lost), (several, RuntimeError("mat1 and mat2 shapes cannot be multiplied"))):
         with pytest.raises(RuntimeError) as caught, lost_ranks_in_words(ranks, "start it again"):
             raise error
