@@ -1,6 +1,8 @@
 """Errors by data set, method and bag size, beside the paper's: what Tables 1 and 2 look like."""
 
 import statistics
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -8,49 +10,82 @@ from matplotlib.ticker import NullLocator
 
 from llpgan.experiments.figures import COLOURS, SOFT, Draw, panels
 from llpgan.experiments.paper import published
-from llpgan.experiments.results import Results, errors, grouped, method_label, problem_title, values
+from llpgan.experiments.results import (
+    Results,
+    dataset_title,
+    errors,
+    grouped,
+    method_label,
+    problem_title,
+    values,
+)
 from llpgan.experiments.tables import Table, mean_and_spread
 
 _ABOUT = (
-    "Test error in per cent at the last epoch: mean over draws of the bags (standard deviation), number of draws, "
-    "and the paper's figure."
+    "Test error in per cent at the last epoch: mean over draws of the bags, and over pairs of classes where there "
+    "are several (standard deviation over all these runs); below it the paper's figure."
 )
 
 
+class Problem(NamedTuple):
+    """A panel of the figure, a block of the table: a data set, a pair of its classes, or all its pairs."""
+
+    title: str
+    results: Results
+    is_the_papers: bool  # the paper names no pairs: its figures stand beside the mean over all of them
+
+
 def error_table(results: Results, title: str, paper: str) -> Table:
-    """A row for each data set and method, and for each bag size ours and the paper's."""
+    """A line for each problem and method, with a column a bag size; the paper's figures are a line below."""
     sizes = sorted(values(results, lambda cell: cell.bag_size or 1))
     names = ["labels" if size == 1 else f"{size}" for size in sizes]
-    columns = ["data", "rows", "method", *(part for name in names for part in (name, f"{name}, paper"))]
     rows = []
-    for (problem, method), group in grouped(
-        results, lambda cell: (problem_title(cell), method_label(cell))
-    ).items():
-        entries = [_entries(group, paper, size) for size in sizes]
-        head = [problem, _rows_in_words(group), method]
-        rows.append(head + [part for entry in entries for part in entry])
-    return Table(title, _ABOUT, columns, rows)
+    for problem in _problems(results):
+        for method, found in grouped(problem.results, method_label).items():
+            ours = [errors(found, bag_size=size) for size in sizes]
+            rows.append([problem.title, method, _runs_in_words(ours), *map(mean_and_spread, ours)])
+            told = [_paper_in_words(published(paper, *_published_as(found), size)) for size in sizes]
+            if problem.is_the_papers and any(told):
+                rows.append(["", "in the paper", "", *told])
+    return Table(title, _ABOUT, ["data", "method", "runs", *names], rows)
 
 
 def error_figure(results: Results, paper: str) -> Figure:
     """A panel a data set: error against bag size, ours in full lines, the paper's dotted."""
-    groups = grouped(results, problem_title)
-    return panels([_panel(problem, group, paper) for problem, group in groups.items()], n_columns=2)
+    shown = [problem for problem in _problems(results) if problem.is_the_papers]
+    return panels([_panel(problem.title, problem.results, paper) for problem in shown], n_columns=2)
 
 
-def _entries(group: Results, paper: str, size: int) -> tuple[str, str]:
-    dataset, method = group[0].cell.dataset, group[0].cell.method
-    found = errors(group, bag_size=size)
-    ours = mean_and_spread(found) + (f", {len(found)}" if found else "")
-    return ours, _paper_in_words(published(paper, dataset, method, size))
+def _problems(results: Results) -> Iterator[Problem]:
+    for dataset, group in grouped(results, lambda cell: cell.dataset).items():
+        pairs = grouped(group, problem_title)
+        for title, found in pairs.items():
+            yield Problem(title + _part(found), found, is_the_papers=len(pairs) == 1)
+        if len(pairs) > 1:
+            yield Problem(f"{dataset_title(dataset)}, {len(pairs)} pairs", group, is_the_papers=True)
+
+
+def _part(group: Results) -> str:
+    """How many rows it was trained on, where that is not all of them."""
+    limits = values(group, lambda cell: cell.train_rows)
+    return "".join(f", {limit:,} rows" for limit in limits if limit is not None)
+
+
+def _published_as(group: Results) -> tuple[str, str]:
+    return group[0].cell.dataset, group[0].cell.method
 
 
 def _paper_in_words(entry: list[float]) -> str:
-    return "" if not entry else f"{entry[0]:g}" + (f" ({entry[1]:g})" if len(entry) > 1 else "")
+    if not entry:
+        return ""
+    error = f"{entry[0]:.2f}" if entry[0] >= 0.1 else f"{entry[0]:g}"
+    return error + (f" ({entry[1]:g})" if len(entry) > 1 else "")
 
 
-def _rows_in_words(group: Results) -> str:
-    return ", ".join(f"{n:,}" for n in sorted({int(result.row["train_rows"]) for result in group}))
+def _runs_in_words(found: list[list[float]]) -> str:
+    """How many errors there are to a bag size: one number, or the fewest and the most."""
+    counts = sorted({len(errors) for errors in found if errors})
+    return f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
 
 
 def _panel(problem: str, group: Results, paper: str) -> Draw:

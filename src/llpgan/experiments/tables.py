@@ -6,6 +6,7 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rich.box import SIMPLE_HEAD
 from rich.table import Table as TerminalTable
 
 
@@ -19,8 +20,10 @@ class Table:
     rows: Sequence[Sequence[str]]
 
     def for_terminal(self) -> TerminalTable:
-        """To print with rich."""
-        table = TerminalTable(*self.columns, title=self.title, title_justify="left")
+        """To print with rich; in a narrow terminal words go to a second line, and none is cut off."""
+        table = TerminalTable(title=self.title, title_justify="left", box=SIMPLE_HEAD)
+        for name in self.columns:
+            table.add_column(name, overflow="fold")
         for row in self.rows:
             table.add_row(*row)
         return table

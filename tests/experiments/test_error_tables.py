@@ -1,0 +1,51 @@
+"""Tables of errors from rows made by hand, whose means are known."""
+
+import io
+
+import pytest
+from rich.console import Console
+
+from llpgan.experiments.error_tables import error_table
+from llpgan.experiments.results import results_of
+
+
+def _row(error, **cell):
+    return {"cell": {"dataset": "mnist", "method": "LLPGAN", "bag_size": 16, **cell}, "error": error}
+
+
+def _lines(rows, paper="table1"):
+    return [list(line) for line in error_table(results_of(rows), "Errors", paper).rows]
+
+
+def test_draws_are_averaged_and_the_papers_figure_is_below():
+    rows = [_row(1.0), _row(2.0, draw=1), _row(3.0, bag_size=128), _row(0.5, method="Supervised", bag_size=1)]
+    assert _lines(rows) == [
+        ["MNIST", "supervised", "1", "0.50", "", ""],
+        ["", "in the paper", "", "0.36", "", ""],
+        ["MNIST", "LLP-GAN", "1 to 2", "", "1.50 (0.71)", "3.00"],
+        ["", "in the paper", "", "", "1.10 (0.026)", "3.49 (0.27)"],
+    ]
+
+
+def test_pairs_of_classes_are_shown_alone_and_together():
+    rows = [_row(1.0, classes=[0, 1]), _row(4.0, classes=[4, 9])]
+    assert _lines(rows, "table2") == [
+        ["MNIST, 0 and 1", "LLP-GAN", "1", "1.00"],
+        ["MNIST, 4 and 9", "LLP-GAN", "1", "4.00"],
+        ["MNIST, 2 pairs", "LLP-GAN", "2", "2.50 (2.12)"],
+        ["", "in the paper", "", "0.047"],
+    ]
+
+
+def test_a_part_of_the_rows_is_named():
+    assert _lines([_row(1.0, train_rows=4000)])[0][0] == "MNIST, 4,000 rows"
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_nothing_is_cut_off_in_a_narrow_terminal(width):
+    rows = [_row(error, bag_size=size) for error, size in ((1.11, 16), (2.22, 32), (3.33, 64), (4.44, 128))]
+    screen = io.StringIO()
+    Console(file=screen, width=width).print(error_table(results_of(rows), "Errors", "table1").for_terminal())
+    said = screen.getvalue()
+    assert "…" not in said
+    assert all(word in said for word in ("method", "LLP-GAN", "1.11", "4.44", "(0.27)"))
