@@ -142,6 +142,12 @@ def test_a_checkpoint_of_other_bags_is_refused(bags, blobs, tmp_path):
         DLLP(**settings).fit(instances + 1, labels, groups=groups)
 
 
+def test_a_checkpoint_of_a_version_with_other_settings_is_refused_by_their_names(tmp_path):
+    Checkpoint(tmp_path / "run.ckpt", {"old": "1", "same": "2"}).save({})
+    with pytest.raises(ValueError, match="new was unknown, is 3; old was 1, is unknown"):
+        Checkpoint(tmp_path / "run.ckpt", {"new": "3", "same": "2"}).load()
+
+
 def test_a_checkpoint_needs_a_seed(bags, tmp_path):
     with pytest.raises(ValueError, match="integer random_state"):
         DLLP(checkpoint=tmp_path / "run.ckpt").fit_bags(bags)

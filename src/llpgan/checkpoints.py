@@ -7,6 +7,8 @@ import torch
 
 from llpgan.files import clear_halves, whole_file
 
+_UNKNOWN = "unknown"  # a setting that the other version of the library does not have
+
 
 class Checkpoint:
     """One file that holds the newest state of one training.
@@ -38,7 +40,7 @@ class Checkpoint:
 
     def _refuse_another(self, fingerprint: dict[str, str]) -> None:
         differing = [
-            f"{name} was {fingerprint.get(name)}, is {self.fingerprint.get(name)}"
+            f"{name} was {fingerprint.get(name, _UNKNOWN)}, is {self.fingerprint.get(name, _UNKNOWN)}"
             for name in sorted(fingerprint.keys() | self.fingerprint.keys())
             if fingerprint.get(name) != self.fingerprint.get(name)
         ]
