@@ -1,6 +1,7 @@
 """Each experiment from its smallest grid to table and figure, by the command that users give."""
 
 import json
+import re
 
 import pytest
 
@@ -89,6 +90,29 @@ def test_filters_choose_cells(tmp_path, capsys):
     assert "8 of 8 cells are left" in capsys.readouterr().out
     assert cli.main(["reproduce", "table1", "--bag_sizes", "17", *options]) == 1
     assert "no cell with bag_size 17; there are 1, 16, 32" in capsys.readouterr().err
+
+
+def test_every_cell_of_the_paper_can_be_tried_for_an_epoch(tmp_path, capsys):
+    options = ["--preset", "paper", "--out", str(tmp_path), "--dry_run", "--bag_sizes", "16", "--draws", "0"]
+    assert cli.main(["reproduce", "table1", *options, "--epochs", "1"]) == 0
+    said = capsys.readouterr().out
+    assert "8 of 8 cells are left" in said
+    tried = set(re.findall(r"\b[0-9a-f]{12}\b", said))
+    assert cli.main(["reproduce", "table1", *options]) == 0
+    published = set(re.findall(r"\b[0-9a-f]{12}\b", capsys.readouterr().out))
+    assert len(tried) == len(published) == 8
+    assert tried.isdisjoint(published)
+    assert cli.main(["reproduce", "table1", *options, "--epochs", "0"]) == 1
+    assert "epochs should be a whole number above 0, not 0" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_rows_of_a_trial_have_their_own_folder(tmp_path):
+    options = ["--preset", "smoke", "--out", str(tmp_path), "--methods", "DLLP", "--bag_sizes", "64"]
+    assert cli.main(["reproduce", "table1", *options, "--draws", "0", "--epochs", "1"]) == 0
+    assert [path.name for path in tmp_path.iterdir()] == ["smoke-epochs-1"]
+    (row,) = map(json.loads, (tmp_path / "smoke-epochs-1" / "rows.jsonl").read_text().splitlines())
+    assert len(row["history"]) == 1
 
 
 def test_the_list_of_experiments(capsys):

@@ -25,6 +25,8 @@ def reproduce(
     datasets: list[str] | str | None = None,
     methods: list[str] | str | None = None,
     bag_sizes: list[int] | int | None = None,
+    draws: list[int] | int | None = None,
+    epochs: int | None = None,
     dry_run: bool = False,
     train: bool = True,
     threads: int = 1,
@@ -42,6 +44,8 @@ def reproduce(
         datasets: only these, as mnist,svhn.
         methods: only these, as DLLP,LLPGAN.
         bag_sizes: only these, as [16,32].
+        draws: only these draws of the bags, as [0,1].
+        epochs: so many instead of the preset's, to try it out; rows then go to OUT/PRESET-epochs-EPOCHS.
         dry_run: list the cells and about how long each will take, and do nothing.
         train: whether to run cells; if not, the table is made from the rows there are.
         threads: of each training. Two runs side by side are better than two threads, where networks are small.
@@ -52,9 +56,15 @@ def reproduce(
         return
     if name not in EXPERIMENTS:
         raise ValueError(f"no experiment {name!r}; there are {', '.join(EXPERIMENTS)}")
-    cells = read_grid(EXPERIMENTS[name].grid, preset)
-    folder = Path(out, preset)
-    chosen = _chosen(cells, _names(datasets), _names(methods), _sizes(bag_sizes))
+    cells = _cells(name, preset, epochs)
+    folder = Path(out, preset if epochs is None else f"{preset}-epochs-{epochs}")
+    chosen = _chosen(
+        cells,
+        dataset=_names(datasets),
+        method=_names(methods),
+        bag_size=_numbers(bag_sizes),
+        draw=_numbers(draws),
+    )
     store = Store(folder)
     if dry_run:
         console.print(_plan(chosen, store))
@@ -77,12 +87,18 @@ def _train(cells: Sequence[Cell], store: Store, data: str, threads: int) -> dict
         return run(cells, store, data, watcher)
 
 
-def _chosen(
-    cells: Sequence[Cell], datasets: list[str] | None, methods: list[str] | None, sizes: list[int] | None
-) -> list[Cell]:
+def _cells(name: str, preset: str, epochs: int | None) -> list[Cell]:
+    cells = read_grid(EXPERIMENTS[name].grid, preset)
+    if epochs is None:
+        return cells
+    if epochs < 1:
+        raise ValueError(f"epochs should be a whole number above 0, not {epochs}")
+    return [cell.lasting(epochs) for cell in cells]
+
+
+def _chosen(cells: Sequence[Cell], **filters: Sequence[object] | None) -> list[Cell]:
     """The cells that all filters let pass; a filter that lets none pass is a mistake."""
     found = list(cells)
-    filters: dict[str, Sequence[object] | None] = {"dataset": datasets, "method": methods, "bag_size": sizes}
     for field, wanted in filters.items():
         there = sorted({getattr(cell, field) for cell in cells}, key=lambda value: (value is None, value))
         for value in wanted or ():
@@ -115,5 +131,5 @@ def _names(given: list[str] | str | None) -> list[str] | None:
     return given.split(",") if isinstance(given, str) else given
 
 
-def _sizes(given: list[int] | int | None) -> list[int] | None:
+def _numbers(given: list[int] | int | None) -> list[int] | None:
     return [given] if isinstance(given, int) else given

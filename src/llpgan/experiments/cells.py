@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -46,6 +46,17 @@ class Cell:
     noise: str | None = None
     noise_level: float | None = None
     snapshots: tuple[int, ...] = ()
+
+    def lasting(self, epochs: int) -> "Cell":
+        """The same with another number of epochs, if the method has any.
+
+        >>> Cell("mnist", "LLPGAN", epochs=70, snapshots=(50, 70)).lasting(60).snapshots
+        (50, 60)
+        """
+        if self.epochs is None:
+            return self
+        snapshots = sorted({min(epoch, epochs) for epoch in self.snapshots})
+        return replace(self, epochs=epochs, snapshots=tuple(snapshots))
 
     @cached_property
     def content(self) -> dict[str, Any]:
