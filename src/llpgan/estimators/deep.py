@@ -58,9 +58,7 @@ class DeepClassifier(LLPClassifier):
         mini_bag_size: from each larger bag a step takes only a new sample of this size: quicker, and approximate.
             The exact proportion loss is freed of the sample's bias (to second order). None for whole bags.
         learning_rate: of Adam; None for 3e-3 on tables and 1e-3 on images.
-        betas: of Adam.
-        amsgrad: whether Adam's steps are held down by the largest gradients so far (AMSGrad), not by recent ones;
-            None for DLLP on images alone.
+        betas: of Adam; None for (0.9, 0.99) with DLLP on images, else (0.5, 0.999).
         weight_decay: of Adam, decoupled from the gradient.
         decay_from: from this part of the epochs on, the learning rate falls linearly to zero; 1 keeps it.
         average: decay of the moving average of weights that predicts; 0 for the weights themselves.
@@ -84,8 +82,7 @@ class DeepClassifier(LLPClassifier):
     max_instances_per_step: int | None = None
     mini_bag_size: int | None = None
     learning_rate: float | None = None
-    betas: tuple[float, float] = (0.5, 0.999)
-    amsgrad: bool | None = None
+    betas: tuple[float, float] | None = None
     weight_decay: float = 0.0
     decay_from: float = 0.5
     average: float = 0.999
@@ -107,8 +104,7 @@ class DeepClassifier(LLPClassifier):
         "max_instances_per_step": [Interval(Integral, 1, None, closed="left"), None],
         "mini_bag_size": [Interval(Integral, 2, None, closed="left"), None],
         "learning_rate": [Interval(Real, 0, None, closed="neither"), None],
-        "betas": [tuple],
-        "amsgrad": ["boolean", None],
+        "betas": [tuple, None],
         "weight_decay": [Interval(Real, 0, None, closed="left")],
         "decay_from": [Interval(Real, 0, 1, closed="both")],
         "average": [Interval(Real, 0, 1, closed="left")],
@@ -209,11 +205,11 @@ class DeepClassifier(LLPClassifier):
 
     def _optimiser(self, parameters: list[nn.Parameter]) -> Optimizer:
         rate = self.learning_rate or default_pair(self.instance_shape_).learning_rate
-        amsgrad = self._usual_amsgrad() if self.amsgrad is None else self.amsgrad
-        return AdamW(parameters, rate, self.betas, weight_decay=self.weight_decay, amsgrad=amsgrad, fused=True)
+        betas = self.betas or self._usual_betas()
+        return AdamW(parameters, rate, betas, weight_decay=self.weight_decay, fused=True)
 
-    def _usual_amsgrad(self) -> bool:
-        return False
+    def _usual_betas(self) -> tuple[float, float]:
+        return 0.5, 0.999
 
     def _plan(self, bags: Bags, seed: int) -> Plan:
         return Plan(

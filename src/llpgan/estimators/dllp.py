@@ -39,13 +39,14 @@ class DLLP(DeepClassifier):
         "entropy_weight": [Interval(Real, 0, None, closed="left")],
     }
 
-    def _usual_amsgrad(self) -> bool:
-        """On images, whose networks have no dropout and become sure of themselves.
+    def _usual_betas(self) -> tuple[float, float]:
+        """On images, such that one large gradient moves no weight by more than the rate.
 
-        Then gradients all but vanish; plain Adam forgets the larger ones, takes ever larger steps, and may lose
-        within an epoch all that it has learned.
+        Their networks have no dropout and become sure of themselves; then gradients all but vanish, until a bag
+        comes that is not met. With (0.5, 0.999) it moves weights by 16 times the rate, and may cost within an epoch
+        all that was learned.
         """
-        return len(self.instance_shape_) > 1
+        return (0.9, 0.99) if len(self.instance_shape_) > 1 else super()._usual_betas()
 
     def _objective(self, bags: Bags, fabric: Fabric) -> Objective:
         networks = self._networks(Scaling.of(bags.instances))
