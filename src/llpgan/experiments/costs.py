@@ -40,9 +40,10 @@ def rows_of(cell: Cell) -> int:
 def in_words(seconds: float) -> str:
     """A length of time as people say it.
 
-    >>> in_words(4), in_words(90), in_words(7000)
-    ('4 s', '2 min', '1.9 h')
+    >>> in_words(4), in_words(90), in_words(7000), in_words(1e6)
+    ('4 s', '2 min', '1.9 h', '12 days')
     """
-    if seconds < 60:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+    for unit, length, least in (("days", 86_400, 172_800), ("h", 3600, 5400), ("min", 60, 60)):
+        if seconds >= least:
+            return f"{seconds / length:.{1 if unit == 'h' else 0}f} {unit}"
+    return f"{seconds:.0f} s"
