@@ -43,8 +43,8 @@ class DLLP(DeepClassifier):
         """On images, such that one large gradient moves no weight by more than the rate.
 
         Their networks have no dropout and become sure of themselves; then gradients all but vanish, until a bag
-        comes that is not met. With (0.5, 0.999) it moves weights by 16 times the rate, and may cost within an epoch
-        all that was learned.
+        comes that is not met. With (0.5, 0.999) it moves weights by 16 times the rate, and all that was learned
+        may be lost within an epoch.
         """
         return (0.9, 0.99) if len(self.instance_shape_) > 1 else super()._usual_betas()
 
