@@ -6,9 +6,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from llpgan.experiments.cells import Cell
-from llpgan.experiments.figures import COLOURS, SOFT, Draw, error_by_epoch, panels
+from llpgan.experiments.figures import COLOURS, SOFT, Draw, error_by_epoch, panels, plot_by_epoch
 from llpgan.experiments.paper import published
-from llpgan.experiments.results import Results, dataset_title, grouped, method_title, values
+from llpgan.experiments.results import Results, curves, dataset_title, grouped, method_title, values
 from llpgan.experiments.tables import Table, mean_and_spread
 
 _PARTS = (0.25, 0.5, 0.75, 1.0)
@@ -32,7 +32,7 @@ def table(results: Results) -> Table:
 
 
 def figure(results: Results) -> Figure:
-    """A line for each draw; the paper's last error, where its Table 1 tells it, dotted."""
+    """A line for each method; the paper's last error, where its Table 1 tells it, dotted."""
     groups = grouped(in_bags(results), lambda cell: (cell.dataset, cell.bag_size))
     n_sizes = len(values(in_bags(results), lambda cell: cell.bag_size))
     return panels([_panel(*key, group) for key, group in groups.items()], n_columns=n_sizes)
@@ -68,10 +68,7 @@ def _panel(dataset: str, size: int | None, group: Results) -> Draw:
     def draw(axes: Axes) -> None:
         for method, found in grouped(group, lambda cell: cell.method).items():
             colour = COLOURS.get(method, SOFT)
-            for place, result in enumerate(found):
-                curve = result.curve("error")
-                label = method_title(method) if place == 0 else None
-                axes.plot(range(1, len(curve) + 1), curve, color=colour, label=label, linewidth=1.3)
+            plot_by_epoch(axes, curves(found, "error"), colour, method_title(method))
             for told in published("table1", dataset, method, size or 0)[:1]:
                 axes.axhline(told, color=colour, linestyle=":", linewidth=1)
         error_by_epoch(axes, f"{dataset_title(dataset)}, bags of {size}")

@@ -7,8 +7,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from llpgan.experiments.cells import Cell
-from llpgan.experiments.figures import PALETTE, Draw, panels
-from llpgan.experiments.results import Results, grouped, problem_title
+from llpgan.experiments.figures import PALETTE, Draw, panels, plot_by_epoch
+from llpgan.experiments.results import Results, curves, grouped, problem_title
 from llpgan.experiments.tables import Table, mean_and_spread
 
 _ABOUT = (
@@ -46,10 +46,7 @@ def weight(cell: Cell) -> float:
 def _panel(title: str, group: Results) -> Draw:
     def draw(axes: Axes) -> None:
         for place, (size, found) in enumerate(grouped(group, lambda cell: cell.bag_size).items()):
-            for number, result in enumerate(found):
-                curve = result.curve("entropy")
-                label = f"bags of {size}" if number == 0 else None
-                axes.plot(range(1, len(curve) + 1), curve, color=PALETTE[place % len(PALETTE)], label=label)
+            plot_by_epoch(axes, curves(found, "entropy"), PALETTE[place % len(PALETTE)], f"bags of {size}")
         axes.set(xlabel="epoch", ylabel="mean entropy (nats)", title=title)
         axes.set_ylim(bottom=0)
         axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))

@@ -1,5 +1,6 @@
 """The look of figures, and figures as files."""
 
+import statistics
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -56,6 +57,16 @@ def panels(draws: Sequence[Draw], n_columns: int | None = None, size: tuple[floa
         for place, draw in enumerate(draws, start=1):
             draw(figure.add_subplot(n_rows, n_columns, place))
     return figure
+
+
+def plot_by_epoch(axes: Axes, curves: Sequence[Sequence[float]], colour: str, label: str) -> None:
+    """A line of the mean over runs, by epoch; where there are several, each is a thin line behind it."""
+    epochs = range(1, min(map(len, curves)) + 1)
+    for curve in curves if len(curves) > 1 else ():
+        axes.plot(epochs, curve[: len(epochs)], color=colour, linewidth=0.7, alpha=0.35)
+    axes.plot(
+        epochs, [statistics.fmean(values) for values in zip(*curves, strict=False)], color=colour, label=label
+    )
 
 
 def error_by_epoch(axes: Axes, title: str) -> None:

@@ -5,8 +5,8 @@ from matplotlib.figure import Figure
 
 from llpgan.experiments.cells import Cell
 from llpgan.experiments.convergence import swing
-from llpgan.experiments.figures import PALETTE, Draw, error_by_epoch, panels
-from llpgan.experiments.results import Result, Results, grouped, method_title, problem_title
+from llpgan.experiments.figures import PALETTE, Draw, error_by_epoch, panels, plot_by_epoch
+from llpgan.experiments.results import Result, Results, curves, grouped, method_title, problem_title
 from llpgan.experiments.tables import Table, mean_and_spread
 
 _ABOUT = (
@@ -44,7 +44,7 @@ def table(results: Results) -> Table:
 
 
 def figure(results: Results) -> Figure:
-    """A panel for each data set and bag size, a line for each game and draw."""
+    """A panel for each data set and bag size, a line for each game."""
     groups = grouped(_ordered(results), lambda cell: f"{problem_title(cell)}, bags of {cell.bag_size}")
     return panels([_panel(title, group) for title, group in groups.items()], n_columns=2, size=(4.6, 3.6))
 
@@ -62,10 +62,7 @@ def _ordered(results: Results) -> Results:
 def _panel(title: str, group: Results) -> Draw:
     def draw(axes: Axes) -> None:
         for place, (name, found) in enumerate(grouped(group, variant).items()):
-            for number, result in enumerate(found):
-                curve = result.curve("error")
-                label = name if number == 0 else None
-                axes.plot(range(1, len(curve) + 1), curve, color=PALETTE[place % len(PALETTE)], label=label)
+            plot_by_epoch(axes, curves(found, "error"), PALETTE[place % len(PALETTE)], name)
         error_by_epoch(axes, title)
 
     return draw

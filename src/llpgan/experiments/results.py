@@ -57,6 +57,11 @@ def errors(results: Results, **wanted: Any) -> list[float]:
     return [r.error for r in results if all(getattr(r.cell, name) == value for name, value in wanted.items())]
 
 
+def curves(results: Results, name: str) -> list[list[float]]:
+    """A figure of every epoch, such as "error", for each of the results."""
+    return [result.curve(name) for result in results]
+
+
 def dataset_title(name: str) -> str:
     """As people write it."""
     return data.TITLES.get(name, name)
