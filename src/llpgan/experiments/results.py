@@ -104,6 +104,7 @@ def _place(cell: Cell) -> tuple[Any, ...]:
         _rank(_DATASETS, cell.dataset),
         cell.classes or (),
         _rank(_METHODS, cell.method),
+        method_label(cell),
         cell.bag_size or 0,
         cell.draw,
         cell.seed,

@@ -21,9 +21,10 @@ class Table:
 
     def for_terminal(self) -> TerminalTable:
         """To print with rich; in a narrow terminal words go to a second line, and none is cut off."""
-        table = TerminalTable(title=self.title, title_justify="left", box=SIMPLE_HEAD)
-        for name in self.columns:
-            table.add_column(name, overflow="fold")
+        table = TerminalTable(title=self.title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+        for place, name in enumerate(self.columns):
+            words = " ".join([name, *(row[place] for row in self.rows)]).split()
+            table.add_column(name, min_width=max(map(len, words)), overflow="fold")
         for row in self.rows:
             table.add_row(*row)
         return table
