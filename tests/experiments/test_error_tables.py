@@ -5,6 +5,7 @@ import io
 import pytest
 from rich.console import Console
 
+from llpgan.experiments import average_error
 from llpgan.experiments.error_tables import error_table
 from llpgan.experiments.results import results_of
 
@@ -39,6 +40,16 @@ def test_pairs_of_classes_are_shown_alone_and_together():
 
 def test_a_part_of_the_rows_is_named():
     assert _lines([_row(1.0, train_rows=4000)])[0][0] == "MNIST, 4,000 rows"
+
+
+def test_an_average_waits_for_the_sizes_that_a_method_has_no_rows_of_yet():
+    both = [_row(1.0, classes=[0, 1]), _row(3.0, classes=[0, 1], bag_size=64)]
+    begun = [_row(2.0, classes=[0, 1], bag_size=64, method="DLLP"), _row(9.0, classes=[4, 9])]
+    rows = average_error.table(results_of([*both, *begun])).rows
+    assert [list(row) for row in rows] == [
+        ["DLLP", "", "0.05", "2.00", "0.05"],
+        ["LLP-GAN", "1.00", "0.05", "3.00", "0.05"],
+    ]
 
 
 @pytest.mark.parametrize("width", [80, 120])

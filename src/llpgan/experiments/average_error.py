@@ -60,12 +60,13 @@ def _shared(results: Results) -> dict[str, str]:
 
 
 def _means(
-    found: Results, shared: dict[str, str], sizes: list[int]
+    of_method: Results, shared: dict[str, str], sizes: list[int]
 ) -> Iterator[tuple[float | None, float | None]]:
     """Of one method, for each size the mean of ours and of the paper's."""
-    method, by_problem = found[0].cell.method, grouped(found, problem_title)
+    method, by_problem = of_method[0].cell.method, grouped(of_method, problem_title)
     for size in sizes:
-        ours = [statistics.fmean(errors(by_problem[problem], bag_size=size)) for problem in shared]
+        found = [errors(by_problem[problem], bag_size=size) for problem in shared]
+        ours = [statistics.fmean(each) for each in found if each]  # all or none: see _shared
         told = [published("table2", dataset, method, size)[:1] for dataset in dict.fromkeys(shared.values())]
         yield _mean(ours), _mean([value for entry in told for value in entry])
 
