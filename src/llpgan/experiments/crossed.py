@@ -29,7 +29,7 @@ def line_panels(
 ) -> Figure:
     """A panel for each description, where the errors of a method over a number are a line."""
     groups = grouped(results, panel)
-    return panels([_lines(title, group, place, xlabel, log) for title, group in groups.items()], n_columns=3)
+    return panels([_lines(title, group, place, xlabel, log) for title, group in groups.items()], n_columns=2)
 
 
 def dot_panels(results: Results, panel: Describe, line: Describe) -> Figure:

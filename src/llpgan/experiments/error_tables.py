@@ -93,6 +93,7 @@ def _panel(problem: str, group: Results, paper: str) -> Draw:
 
     def draw(axes: Axes) -> None:
         all_sizes = [size for size in sorted(values(group, lambda cell: cell.bag_size or 1)) if size > 1]
+        is_told = False
         for title, found in grouped(group, method_label).items():
             sizes, method = sorted(values(found, lambda cell: cell.bag_size or 1)), found[0].cell.method
             colour = COLOURS.get(title, COLOURS.get(method, SOFT))
@@ -100,10 +101,12 @@ def _panel(problem: str, group: Results, paper: str) -> Draw:
                 axes.axhline(statistics.fmean(errors(found)), color=colour, label=title, linewidth=1)
                 continue
             _with_spread(axes, sizes, [errors(found, bag_size=size) for size in sizes], colour, title)
-            told = [(size, published(paper, dataset, method, size)[0]) for size in all_sizes
-                    if published(paper, dataset, method, size)]  # fmt: skip
+            told = {size: entry[0] for size in all_sizes if (entry := published(paper, dataset, method, size))}
             if told:
-                axes.plot(*zip(*told, strict=True), color=colour, linestyle=":", label=f"{title}, paper")
+                axes.plot(list(told), list(told.values()), color=colour, linestyle=":")
+                is_told = True
+        if is_told:  # one entry of the legend for all its lines
+            axes.plot([], [], color=SOFT, linestyle=":", label="the paper")
         axes.set_xscale("log", base=2)
         axes.set_xticks(all_sizes, [str(size) for size in all_sizes])
         axes.xaxis.set_minor_locator(NullLocator())

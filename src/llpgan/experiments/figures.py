@@ -45,6 +45,7 @@ _STYLE: Any = {
     "svg.fonttype": "none",
     "svg.hashsalt": "llpgan",
 }
+_LINES_WITHIN = 5  # a legend of more covers too much of a chart
 Draw = Callable[[Axes], None]
 
 
@@ -56,7 +57,21 @@ def panels(draws: Sequence[Draw], n_columns: int | None = None, size: tuple[floa
         figure = Figure(figsize=(size[0] * n_columns, size[1] * n_rows), layout="constrained")
         for place, draw in enumerate(draws, start=1):
             draw(figure.add_subplot(n_rows, n_columns, place))
+        _share_legend(figure, n_columns)
     return figure
+
+
+def _share_legend(figure: Figure, n_columns: int) -> None:
+    """One legend below, where all charts tell the same lines apart, or one many: inside, it would hide some."""
+    entries = [axes.get_legend_handles_labels() for axes in figure.axes]
+    handles, labels = entries[0] if entries else ([], [])
+    is_crowded = len(entries) > 1 or len(labels) > _LINES_WITHIN
+    if not labels or not is_crowded or any(set(others) != set(labels) for _, others in entries):
+        return
+    for axes in figure.axes:
+        if (own := axes.get_legend()) is not None:
+            own.remove()
+    figure.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), 2 * n_columns), fontsize=9)
 
 
 def plot_by_epoch(axes: Axes, curves: Sequence[Sequence[float]], colour: str, label: str) -> None:
