@@ -57,11 +57,11 @@ def panels(draws: Sequence[Draw], n_columns: int | None = None, size: tuple[floa
         figure = Figure(figsize=(size[0] * n_columns, size[1] * n_rows), layout="constrained")
         for place, draw in enumerate(draws, start=1):
             draw(figure.add_subplot(n_rows, n_columns, place))
-        _share_legend(figure, n_columns)
+        _share_legend(figure)
     return figure
 
 
-def _share_legend(figure: Figure, n_columns: int) -> None:
+def _share_legend(figure: Figure) -> None:
     """One legend below, where all charts tell the same lines apart, or one many: inside, it would hide some."""
     entries = [axes.get_legend_handles_labels() for axes in figure.axes]
     handles, labels = entries[0] if entries else ([], [])
@@ -71,7 +71,9 @@ def _share_legend(figure: Figure, n_columns: int) -> None:
     for axes in figure.axes:
         if (own := axes.get_legend()) is not None:
             own.remove()
-    figure.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), 2 * n_columns), fontsize=9)
+    widest = 0.6 + 0.07 * max(map(len, labels))  # inches: the line, and letters of nine points
+    n_beside = max(1, min(len(labels), int(figure.get_figwidth() / widest)))
+    figure.legend(handles, labels, loc="outside lower center", ncols=n_beside, fontsize=9)
 
 
 def plot_by_epoch(axes: Axes, curves: Sequence[Sequence[float]], colour: str, label: str) -> None:
