@@ -1,8 +1,8 @@
 """Which settings held-out bags choose for the networks of Table 1. No label is looked at but to make bags.
 
 20,000 images of MNIST, a fifth of the bags held out, 15 epochs as in the ``cpu`` preset; draws of the bags that
-the tables do not have. What counts is the divergence of the held-out bags' proportions from the mean predictions after
-the last epoch: without a label, nothing else is known of a setting.
+the tables do not have. What counts is the divergence of the held-out bags' proportions from the mean predictions
+after the last epoch: without a label, nothing else is known of a setting.
 """
 
 import statistics
