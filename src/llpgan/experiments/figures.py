@@ -62,11 +62,11 @@ def panels(draws: Sequence[Draw], n_columns: int | None = None, size: tuple[floa
 
 
 def _share_legend(figure: Figure) -> None:
-    """One legend below, where all charts tell the same lines apart, or one many: inside, it would hide some."""
+    """One legend below, where one chart has all lines of the others, or very many: inside, it would hide some."""
     entries = [axes.get_legend_handles_labels() for axes in figure.axes]
-    handles, labels = entries[0] if entries else ([], [])
+    handles, labels = max(entries, key=lambda entry: len(entry[1]), default=([], []))
     is_crowded = len(entries) > 1 or len(labels) > _LINES_WITHIN
-    if not labels or not is_crowded or any(set(others) != set(labels) for _, others in entries):
+    if not labels or not is_crowded or any(set(others) - set(labels) for _, others in entries):
         return
     for axes in figure.axes:
         if (own := axes.get_legend()) is not None:
