@@ -142,11 +142,22 @@ def test_a_flipped_byte_anywhere_is_refused(name, tmp_path, bags, rng):
     for path in sorted((tmp_path / "model").iterdir()):
         content = path.read_bytes()
         for place in {0, len(content) // 2, len(content) - 2, *rng.integers(len(content) - 1, size=5).tolist()}:
-            path.write_bytes(content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :])
+            flipped = content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :]
+            if path.suffix == ".json" and _says_the_same(flipped, content):
+                continue
+            path.write_bytes(flipped)
             with pytest.raises(ValueError, match=path.name):
                 load(tmp_path / "model")
         path.write_bytes(content)
     load(tmp_path / "model")
+
+
+def _says_the_same(one, other):
+    """As does the seventeenth digit of a number that is the same as another's."""
+    try:
+        return json.loads(one) == json.loads(other)
+    except ValueError:
+        return False
 
 
 def test_truncated_and_missing_files_are_refused_by_name(saved):

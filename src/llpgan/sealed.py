@@ -26,7 +26,7 @@ def read_sealed(path: Path, version: int) -> dict[str, Any]:
         raise ValueError(f"{path} is damaged: {error!r}") from error
     if written != version:
         raise ValueError(
-            f"{path.parent} was saved by llpgan {writer} in format {written}; this is llpgan "
+            f"{path} was saved by llpgan {writer} in format {written}; this is llpgan "
             f"{llpgan.__version__}, which reads format {version}"
         )
     if digest != _digest_of({"format": written, "llpgan": writer, **content}):
