@@ -130,15 +130,48 @@ def test_data_that_is_not_there_is_told_with_the_way_to_get_it(tmp_path, capsys)
     assert f"To fetch it: llpgan data get mnist --to {tmp_path / 'none'}" in said
 
 
+def test_a_damaged_data_file_is_named_once_and_ends_the_run(tmp_path, capsys):
+    (tmp_path / "mnist").mkdir()
+    for name in ("train-images-idx3", "train-labels-idx1", "t10k-images-idx3", "t10k-labels-idx1"):
+        (tmp_path / "mnist" / f"{name}-ubyte.gz").write_bytes(b"no gzip")
+    command = [
+        "reproduce",
+        "table1",
+        "--datasets",
+        "mnist",
+        "--data",
+        str(tmp_path),
+        "--out",
+        str(tmp_path / "out"),
+    ]
+    assert cli.main(command) == 1
+    said = capsys.readouterr().err
+    assert said.count("-ubyte.gz") == 1
+    assert "error: " in said
+
+
+def test_where_every_cell_fails_the_reason_is_told(tmp_path, capsys, monkeypatch):
+    from llpgan.experiments import running
+
+    def fails(*_):
+        raise MemoryError("too large")
+
+    monkeypatch.setattr(running, "measure", fails)
+    command = ["reproduce", "table1", "--preset", "smoke", "--out", str(tmp_path), "--methods", "Supervised"]
+    assert cli.main(command) == 1
+    assert "1 of 1 cells failed, there is no other." in capsys.readouterr().err
+
+
 def test_no_rows_yet_is_told(tmp_path, capsys):
     assert cli.main(["reproduce", "table1", "--preset", "smoke", "--out", str(tmp_path), "--train", "false"]) == 1
     assert "there are no rows of table1 yet" in capsys.readouterr().err
 
 
 def test_a_row_says_nothing_of_names_and_paths(tmp_path, cells):
+    from llpgan.experiments.data import data_of
     from llpgan.experiments.measuring import measure
 
-    row = measure(cells[0], "data", tmp_path / "checkpoint", lambda: None)
+    row = measure(cells[0], data_of(cells[0], "data"), tmp_path / "checkpoint", lambda: None)
     text = json.dumps(row)
     assert str(tmp_path) not in text
     assert set(row["machine"]) == {"system", "architecture", "python", "cores", "threads", "accelerator"}

@@ -71,12 +71,15 @@ def reproduce(
         return
     failed = _train(chosen, store, data, threads) if train else {}
     store.merge()
-    table = write_outputs(name, EXPERIMENTS[name], store.rows(cells), folder)
-    console.print(table.for_terminal())
-    console.print(f"{table.about}\n{folder / name}.md, .csv, .svg, .png", markup=False)
+    rows = store.rows(cells)
+    if rows or not failed:
+        table = write_outputs(name, EXPERIMENTS[name], rows, folder)
+        console.print(table.for_terminal())
+        console.print(f"{table.about}\n{folder / name}.md, .csv, .svg, .png", markup=False)
     if failed:
         reasons = "; ".join(f"{cell}: {error}" for cell, error in failed.items())
-        raise ValueError(f"{len(failed)} of {len(chosen)} cells failed, the others are in the table. {reasons}")
+        others = "the others are in the table" if rows else "there is no other"
+        raise ValueError(f"{len(failed)} of {len(chosen)} cells failed, {others}. {reasons}")
 
 
 def _train(cells: Sequence[Cell], store: Store, data: str, threads: int) -> dict[str, Exception]:

@@ -14,7 +14,7 @@ from llpgan.bags import Bags
 from llpgan.estimators.base import LLPClassifier
 from llpgan.experiments.bagged import bags_of
 from llpgan.experiments.cells import Cell
-from llpgan.experiments.data import Data, data_of
+from llpgan.experiments.data import Data
 from llpgan.experiments.methods import estimator
 from llpgan.experiments.pictures import N_SAMPLES, as_text
 
@@ -23,9 +23,8 @@ Tick = Callable[[], None]
 _PACKAGES = ("llpgan", "torch", "lightning-fabric", "numpy", "scipy", "scikit-learn")
 
 
-def measure(cell: Cell, folder: str, checkpoint: Path, tick: Tick) -> Row:
-    """A cell's row. ``tick`` is called after each epoch."""
-    data = data_of(cell, folder)
+def measure(cell: Cell, data: Data, checkpoint: Path, tick: Tick) -> Row:
+    """A cell's row, from the data that it asks for. ``tick`` is called after each epoch."""
     bags = bags_of(cell, data)
     model = estimator(cell, checkpoint)
     started = time.perf_counter()

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from llpgan.experiments.cells import Cell
+from llpgan.experiments.data import data_of
 from llpgan.experiments.measuring import measure
 from llpgan.experiments.progress import Watcher
 from llpgan.experiments.store import Store
@@ -15,8 +16,8 @@ _LOOK_AGAIN = 1.0  # seconds between looks at cells that others run
 def run(cells: Sequence[Cell], store: Store, data: str, watcher: Watcher) -> dict[str, Exception]:
     """Run all cells that have no row, and wait for those that other processes run.
 
-    Gives the cells that failed, and why: they do not keep the others from going on. Data that is not there ends
-    all at once.
+    Gives the cells that failed, and why: they do not keep the others from going on. Data that is not there,
+    or damaged, ends all at once.
     """
     left, failed = list(cells), dict[str, Exception]()
     while left:
@@ -37,10 +38,9 @@ def _settled(cell: Cell, store: Store, data: str, watcher: Watcher, failed: dict
         if not mine:
             return False  # another process has it, or just had it; the next look finds its row
         watcher.starts(cell)
+        rows = data_of(cell, data)
         try:
-            row = measure(cell, data, Path(store.checkpoint(cell)), watcher.ticks)
-        except FileNotFoundError:
-            raise
+            row = measure(cell, rows, Path(store.checkpoint(cell)), watcher.ticks)
         except Exception as error:
             failed[f"{cell.id} ({cell.title})"] = error
             watcher.fails(cell, error)
