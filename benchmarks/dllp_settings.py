@@ -7,10 +7,9 @@ from llpgan import DLLP
 CANDIDATES: dict[str, Settings] = {
     "betas (0.5, 0.999)": {"betas": (0.5, 0.999)},
     "betas (0.5, 0.99)": {"betas": (0.5, 0.99)},
-    "betas (0.9, 0.999)": {"betas": (0.9, 0.999)},
     "betas (0.9, 0.99)": {"betas": (0.9, 0.99)},
 }
 
 
 def run() -> list[Row]:
-    return compared("dllp_settings", DLLP, CANDIDATES)
+    return compared("dllp_settings", DLLP, CANDIDATES, bag_sizes=(16, 64, 128), draws=(100, 101))

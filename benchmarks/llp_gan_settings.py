@@ -13,4 +13,4 @@ CANDIDATES: dict[str, Settings] = {
 
 
 def run() -> list[Row]:
-    return compared("llp_gan_settings", LLPGAN, CANDIDATES)
+    return compared("llp_gan_settings", LLPGAN, CANDIDATES, bag_sizes=(16, 64), draws=(100,))

@@ -22,25 +22,30 @@ from llpgan.datasets import load_mnist
 from llpgan.estimators.deep import DeepClassifier
 
 N_ROWS, EPOCHS, HELD_OUT = 20_000, 15, 0.2
-BAG_SIZES, DRAWS = (16, 64, 128), (100, 101)
 Settings = Mapping[str, Any]
 
 
-def compared(name: str, method: type[DeepClassifier], candidates: Mapping[str, Settings]) -> list[Row]:
+def compared(
+    name: str,
+    method: type[DeepClassifier],
+    candidates: Mapping[str, Settings],
+    bag_sizes: Sequence[int],
+    draws: Sequence[int],
+) -> list[Row]:
     """Rows in ``results/NAME.jsonl``, kept from run to run, and their table, a row a candidate."""
     torch.set_num_threads(1)  # two methods side by side are quicker than two threads
 
     def measured(candidate: str, bag_size: int, draw: int) -> Row:
         return _measured(method, candidates[candidate], bag_size, draw)
 
-    cells = product(candidates, BAG_SIZES, DRAWS)
+    cells = product(candidates, bag_sizes, draws)
     cells_by_draw = sorted(cells, key=lambda cell: cell[2])  # a whole comparison first, then a second
     rows = measured_rows(RESULTS / f"{name}.jsonl", ("candidate", "bag_size", "draw"), cells_by_draw, measured)
-    summary = [_summarised(rows, candidate) for candidate in candidates]
+    summary = [_summarised(rows, candidate, bag_sizes) for candidate in candidates]
     about = (
         f"{method.__name__} on 20,000 images of MNIST: the divergence of held-out bags' proportions from the mean "
-        f"predictions after {EPOCHS} epochs, in thousandths of a nat, mean over {len(DRAWS)} draws of the bags, "
-        f"and the mean over bag sizes; made from `{name}.jsonl`."
+        f"predictions after {EPOCHS} epochs, in thousandths of a nat, over {len(draws)} draw(s) of the bags, "
+        f"and the geometric mean over bag sizes, which weighs them alike; made from `{name}.jsonl`."
     )
     write_aside(RESULTS / f"{name}.md", as_markdown("Settings by held-out bags", about, summary))
     return summary
@@ -64,18 +69,14 @@ def _bags(bag_size: int, draw: int) -> tuple[Bags, Bags]:
     return bags.subset(np.arange(n_held_out, bags.n_bags)), bags.subset(np.arange(n_held_out))
 
 
-def _summarised(rows: Sequence[Row], candidate: str) -> Row:
-    last = {
-        size: [
-            1000 * row["divergence"][-1]
-            for row in rows
-            if (row["candidate"], row["bag_size"]) == (candidate, size)
-        ]
-        for size in BAG_SIZES
-    }
-    means = {f"bags of {size}": statistics.fmean(found) for size, found in last.items()}
+def _summarised(rows: Sequence[Row], candidate: str, bag_sizes: Sequence[int]) -> Row:
+    own = [row for row in rows if row["candidate"] == candidate]
+    means = [
+        statistics.fmean(1000 * row["divergence"][-1] for row in own if row["bag_size"] == size)
+        for size in bag_sizes
+    ]
     return {
         "settings": candidate,
-        **{name: f"{mean:.3f}" for name, mean in means.items()},
-        "mean": f"{statistics.fmean(means.values()):.3f}",
+        **{f"bags of {size}": f"{mean:.2f}" for size, mean in zip(bag_sizes, means, strict=True)},
+        "mean": f"{statistics.geometric_mean(means):.2f}",
     }

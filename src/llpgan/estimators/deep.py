@@ -58,7 +58,7 @@ class DeepClassifier(LLPClassifier):
         mini_bag_size: from each larger bag a step takes only a new sample of this size: quicker, and approximate.
             The exact proportion loss is freed of the sample's bias (to second order). None for whole bags.
         learning_rate: of Adam; None for 3e-3 on tables and 1e-3 on images.
-        betas: of Adam; None for (0.9, 0.99) with DLLP on images, else (0.5, 0.999).
+        betas: of Adam; None for (0.5, 0.999) on tables and (0.5, 0.99) on images.
         weight_decay: of Adam, decoupled from the gradient.
         decay_from: from this part of the epochs on, the learning rate falls linearly to zero; 1 keeps it.
         average: decay of the moving average of weights that predicts; 0 for the weights themselves.
@@ -204,12 +204,9 @@ class DeepClassifier(LLPClassifier):
         return Player(network, self._optimiser, fabric, self.max_instances_per_step)
 
     def _optimiser(self, parameters: list[nn.Parameter]) -> Optimizer:
-        rate = self.learning_rate or default_pair(self.instance_shape_).learning_rate
-        betas = self.betas or self._usual_betas()
+        usual = default_pair(self.instance_shape_)
+        rate, betas = self.learning_rate or usual.learning_rate, self.betas or usual.betas
         return AdamW(parameters, rate, betas, weight_decay=self.weight_decay, fused=True)
-
-    def _usual_betas(self) -> tuple[float, float]:
-        return 0.5, 0.999
 
     def _plan(self, bags: Bags, seed: int) -> Plan:
         return Plan(

@@ -39,15 +39,6 @@ class DLLP(DeepClassifier):
         "entropy_weight": [Interval(Real, 0, None, closed="left")],
     }
 
-    def _usual_betas(self) -> tuple[float, float]:
-        """On images, such that one large gradient moves no weight by more than the rate.
-
-        Their networks have no dropout and become sure of themselves; then gradients all but vanish, until a bag
-        comes that is not met. With (0.5, 0.999) it moves weights by 16 times the rate, and all that was learned
-        may be lost within an epoch.
-        """
-        return (0.9, 0.99) if len(self.instance_shape_) > 1 else super()._usual_betas()
-
     def _objective(self, bags: Bags, fabric: Fabric) -> Objective:
         networks = self._networks(Scaling.of(bags.instances))
         classifier = self._player(networks["classifier"], fabric)
