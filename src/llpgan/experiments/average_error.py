@@ -5,9 +5,8 @@ from collections.abc import Iterator
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import NullLocator
 
-from llpgan.experiments.figures import COLOURS, SOFT, panels
+from llpgan.experiments.figures import COLOURS, SOFT, error_by_bag_size, panels
 from llpgan.experiments.paper import published
 from llpgan.experiments.results import Results, errors, grouped, method_label, problem_title, values
 from llpgan.experiments.tables import Table
@@ -41,12 +40,7 @@ def figure(results: Results) -> Figure:
             colour = COLOURS.get(title, COLOURS.get(found[0].cell.method, SOFT))
             axes.plot(sizes, [_number(mean) for mean in ours], color=colour, marker="o", label=title)
             axes.plot(sizes, [_number(mean) for mean in papers], color=colour, linestyle=":")
-        axes.set_xscale("log", base=2)
-        axes.set_xticks(sizes, [str(size) for size in sizes])
-        axes.xaxis.set_minor_locator(NullLocator())
-        axes.set(xlabel="bag size", ylabel="average test error (%)", title="Ours; the paper's dotted")
-        axes.set_ylim(bottom=0)
-        axes.legend(fontsize=8)
+        error_by_bag_size(axes, sizes, "Ours; the paper's dotted", "average test error (%)")
 
     return panels([draw], size=(4.6, 3.4))
 

@@ -6,9 +6,8 @@ from typing import NamedTuple
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import NullLocator
 
-from llpgan.experiments.figures import COLOURS, SOFT, Draw, panels
+from llpgan.experiments.figures import COLOURS, SOFT, Draw, error_by_bag_size, panels
 from llpgan.experiments.paper import published
 from llpgan.experiments.results import (
     Results,
@@ -51,7 +50,7 @@ def error_table(results: Results, title: str, paper: str) -> Table:
 
 
 def error_figure(results: Results, paper: str) -> Figure:
-    """A panel a data set: error against bag size, ours in full lines, the paper's dotted."""
+    """A panel a data set: error against bag size, with the range over draws; the paper's dotted."""
     shown = [problem for problem in _problems(results) if problem.is_the_papers]
     return panels([_panel(problem.title, problem.results, paper) for problem in shown], n_columns=2)
 
@@ -90,6 +89,7 @@ def _runs_in_words(found: list[list[float]]) -> str:
 
 def _panel(problem: str, group: Results, paper: str) -> Draw:
     dataset = group[0].cell.dataset
+    is_one_problem = len(values(group, problem_title)) == 1
 
     def draw(axes: Axes) -> None:
         all_sizes = [size for size in sorted(values(group, lambda cell: cell.bag_size or 1)) if size > 1]
@@ -100,24 +100,25 @@ def _panel(problem: str, group: Results, paper: str) -> Draw:
             if sizes == [1]:
                 axes.axhline(statistics.fmean(errors(found)), color=colour, label=title, linewidth=1)
                 continue
-            _with_spread(axes, sizes, [errors(found, bag_size=size) for size in sizes], colour, title)
+            ours = [errors(found, bag_size=size) for size in sizes]
+            _plot_means(axes, sizes, ours, colour, title)
+            if is_one_problem:  # pairs of classes differ more than draws of the bags and methods do
+                _shade_range(axes, sizes, ours, colour)
             told = {size: entry[0] for size in all_sizes if (entry := published(paper, dataset, method, size))}
             if told:
                 axes.plot(list(told), list(told.values()), color=colour, linestyle=":")
                 is_told = True
         if is_told:  # one entry of the legend for all its lines
             axes.plot([], [], color=SOFT, linestyle=":", label="the paper")
-        axes.set_xscale("log", base=2)
-        axes.set_xticks(all_sizes, [str(size) for size in all_sizes])
-        axes.xaxis.set_minor_locator(NullLocator())
-        axes.set(xlabel="bag size", ylabel="test error (%)", title=problem)
-        axes.set_ylim(bottom=0)
-        axes.legend(fontsize=8)
+        error_by_bag_size(axes, all_sizes, problem)
 
     return draw
 
 
-def _with_spread(axes: Axes, sizes: list[int], found: list[list[float]], colour: str, title: str) -> None:
-    means = [statistics.fmean(values) for values in found]
-    spreads = [statistics.stdev(values) if len(values) > 1 else 0.0 for values in found]
-    axes.errorbar(sizes, means, spreads, color=colour, marker="o", markersize=4, capsize=2, label=title)
+def _plot_means(axes: Axes, sizes: list[int], found: list[list[float]], colour: str, title: str) -> None:
+    axes.plot(sizes, list(map(statistics.fmean, found)), color=colour, marker="o", markersize=4, label=title)
+
+
+def _shade_range(axes: Axes, sizes: list[int], found: list[list[float]], colour: str) -> None:
+    """From the least error to the largest."""
+    axes.fill_between(sizes, list(map(min, found)), list(map(max, found)), color=colour, alpha=0.15, linewidth=0)

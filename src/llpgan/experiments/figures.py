@@ -45,7 +45,7 @@ _STYLE: Any = {
     "svg.fonttype": "none",
     "svg.hashsalt": "llpgan",
 }
-_LINES_WITHIN = 5  # a legend of more covers too much of a chart
+_LINES_WITHIN = 4  # a legend of more covers too much of a chart
 Draw = Callable[[Axes], None]
 
 
@@ -73,6 +73,8 @@ def _share_legend(figure: Figure) -> None:
             own.remove()
     widest = 0.6 + 0.07 * max(map(len, labels))  # inches: the line, and letters of nine points
     n_beside = max(1, min(len(labels), int(figure.get_figwidth() / widest)))
+    n_lines = -(-len(labels) // n_beside)
+    figure.set_figheight(figure.get_figheight() + 0.2 * n_lines)
     figure.legend(handles, labels, loc="outside lower center", ncols=n_beside, fontsize=9)
 
 
@@ -87,13 +89,29 @@ def plot_by_epoch(axes: Axes, curves: Sequence[Sequence[float]], colour: str, la
 
 
 def error_by_epoch(axes: Axes, title: str) -> None:
-    """Axes of test errors by epoch: logarithmic, since the first are many times the last."""
-    axes.set(xlabel="epoch", ylabel="test error (%)", title=title, yscale="log")
+    """Axes of test errors by epoch."""
+    axes.set(xlabel="epoch", ylabel="test error (%)", title=title)
+    axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
+    _errors_in_factors(axes)
+    axes.legend(fontsize=8)
+
+
+def error_by_bag_size(axes: Axes, sizes: Sequence[int], title: str, ylabel: str = "test error (%)") -> None:
+    """Axes of test errors by bag size."""
+    axes.set_xscale("log", base=2)
+    axes.set_xticks(sizes, [str(size) for size in sizes])
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.set(xlabel="bag size", ylabel=ylabel, title=title)
+    _errors_in_factors(axes)
+    axes.legend(fontsize=8)
+
+
+def _errors_in_factors(axes: Axes) -> None:
+    """Logarithmic: the first errors are many times the last, and those of one method those of another."""
+    axes.set_yscale("log")
     axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axes.yaxis.set_minor_locator(NullLocator())
-    axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
-    axes.legend(fontsize=8)
 
 
 def save_figure(figure: Figure, stem: Path) -> list[Path]:
