@@ -41,7 +41,8 @@ def compared(
     cells = product(candidates, bag_sizes, draws)
     cells_by_draw = sorted(cells, key=lambda cell: cell[2])  # a whole comparison first, then a second
     rows = measured_rows(RESULTS / f"{name}.jsonl", ("candidate", "bag_size", "draw"), cells_by_draw, measured)
-    summary = [_summarised(rows, candidate, bag_sizes) for candidate in candidates]
+    shown = [row for row in rows if row["draw"] in draws]
+    summary = [_summarised(shown, candidate, bag_sizes) for candidate in candidates]
     about = (
         f"{method.__name__} on 20,000 images of MNIST: the divergence of held-out bags' proportions from the mean "
         f"predictions after {EPOCHS} epochs, in thousandths of a nat, over {len(draws)} draw(s) of the bags, "

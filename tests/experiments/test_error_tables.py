@@ -5,7 +5,7 @@ import io
 import pytest
 from rich.console import Console
 
-from llpgan.experiments import average_error
+from llpgan.experiments import average_error, convergence
 from llpgan.experiments.error_tables import error_table
 from llpgan.experiments.results import results_of
 
@@ -36,6 +36,18 @@ def test_pairs_of_classes_are_shown_alone_and_together():
         ["MNIST, 2 pairs", "LLP-GAN", "2", "2.50 (2.12)"],
         ["", "in the paper", "", "0.047"],
     ]
+
+
+def test_variants_of_a_method_are_told_apart():
+    decay = {"weight_decay": 0.2}
+    rows = [_row(2.0, method="DLLP"), _row(1.0, method="DLLP", settings=decay)]
+    assert [line[:4] for line in _lines(rows)[::2]] == [
+        ["MNIST", "DLLP", "1", "2.00"],
+        ["MNIST", "DLLP, weight decay", "1", "1.00"],
+    ]
+    curves = [{**row, "history": [{"error": row["error"]}] * 4} for row in rows]
+    told = convergence.table(results_of(curves)).rows
+    assert [(line[2], line[-2]) for line in told] == [("DLLP", "2.00"), ("DLLP, weight decay", "1.00")]
 
 
 def test_a_part_of_the_rows_is_named():

@@ -87,7 +87,7 @@ def test_filters_choose_cells(tmp_path, capsys):
     options = ["--preset", "cpu", "--out", str(tmp_path), "--dry_run"]
     command = ["reproduce", "table1", "--datasets", "mnist", "--methods", "DLLP,LLPGAN", "--bag_sizes", "[16,32]"]
     assert cli.main([*command, *options]) == 0
-    assert "8 of 8 cells are left" in capsys.readouterr().out
+    assert "16 of 16 cells are left" in capsys.readouterr().out
     assert cli.main(["reproduce", "table1", "--bag_sizes", "17", *options]) == 1
     assert "no cell with bag_size 17; there are 1, 16, 32" in capsys.readouterr().err
 

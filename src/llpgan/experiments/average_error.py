@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from llpgan.experiments.figures import COLOURS, SOFT, error_by_bag_size, panels
+from llpgan.experiments.figures import error_by_bag_size, method_colour, panels
 from llpgan.experiments.paper import published
 from llpgan.experiments.results import Results, errors, grouped, method_label, problem_title, values
 from llpgan.experiments.tables import Table
@@ -37,7 +37,7 @@ def figure(results: Results) -> Figure:
     def draw(axes: Axes) -> None:
         for title, found in grouped(results, method_label).items():
             ours, papers = zip(*_means(found, shared, sizes), strict=True)
-            colour = COLOURS.get(title, COLOURS.get(found[0].cell.method, SOFT))
+            colour = method_colour(title, found[0].cell.method)
             axes.plot(sizes, [_number(mean) for mean in ours], color=colour, marker="o", label=title)
             axes.plot(sizes, [_number(mean) for mean in papers], color=colour, linestyle=":")
         error_by_bag_size(axes, sizes, "Ours; the paper's dotted", "average test error (%)")

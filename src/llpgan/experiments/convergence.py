@@ -6,9 +6,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from llpgan.experiments.cells import Cell
-from llpgan.experiments.figures import COLOURS, SOFT, Draw, error_by_epoch, panels, plot_by_epoch
+from llpgan.experiments.figures import Draw, error_by_epoch, method_colour, panels, plot_by_epoch
 from llpgan.experiments.paper import published
-from llpgan.experiments.results import Results, curves, dataset_title, grouped, method_title, values
+from llpgan.experiments.results import Results, curves, dataset_title, grouped, method_label, values
 from llpgan.experiments.tables import Table, mean_and_spread
 
 _PARTS = (0.25, 0.5, 0.75, 1.0)
@@ -25,7 +25,7 @@ def table(results: Results) -> Table:
     rows = []
     for (dataset, size, method), group in grouped(in_bags(results), _group).items():
         curves = [result.curve("error") for result in group]
-        head = [dataset_title(dataset), str(size), method_title(method), str(max(map(len, curves)))]
+        head = [dataset_title(dataset), str(size), method, str(max(map(len, curves)))]
         parts = [mean_and_spread([_after(curve, part) for curve in curves]) for part in _PARTS]
         rows.append([*head, *parts, mean_and_spread([swing(curve) for curve in curves])])
     return Table("Convergence", _ABOUT, columns, rows)
@@ -46,7 +46,7 @@ def in_bags(results: Results) -> Results:
 
 
 def _group(cell: Cell) -> tuple[str, int | None, str]:
-    return cell.dataset, cell.bag_size, cell.method
+    return cell.dataset, cell.bag_size, method_label(cell)
 
 
 def _after(curve: list[float], part: float) -> float:
@@ -66,9 +66,10 @@ def swing(curve: list[float]) -> float:
 
 def _panel(dataset: str, size: int | None, group: Results) -> Draw:
     def draw(axes: Axes) -> None:
-        for method, found in grouped(group, lambda cell: cell.method).items():
-            colour = COLOURS.get(method, SOFT)
-            plot_by_epoch(axes, curves(found, "error"), colour, method_title(method))
+        for label, found in grouped(group, method_label).items():
+            method = found[0].cell.method
+            colour = method_colour(label, method)
+            plot_by_epoch(axes, curves(found, "error"), colour, label)
             for told in published("table1", dataset, method, size or 0)[:1]:
                 axes.axhline(told, color=colour, linestyle=":", linewidth=1)
         error_by_epoch(axes, f"{dataset_title(dataset)}, bags of {size}")

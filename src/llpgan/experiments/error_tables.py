@@ -7,7 +7,7 @@ from typing import NamedTuple
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from llpgan.experiments.figures import COLOURS, SOFT, Draw, error_by_bag_size, panels
+from llpgan.experiments.figures import SOFT, Draw, error_by_bag_size, method_colour, panels
 from llpgan.experiments.paper import published
 from llpgan.experiments.results import (
     Results,
@@ -96,7 +96,7 @@ def _panel(problem: str, group: Results, paper: str) -> Draw:
         is_told = False
         for title, found in grouped(group, method_label).items():
             sizes, method = sorted(values(found, lambda cell: cell.bag_size or 1)), found[0].cell.method
-            colour = COLOURS.get(title, COLOURS.get(method, SOFT))
+            colour = method_colour(title, method)
             if sizes == [1]:
                 axes.axhline(statistics.fmean(errors(found)), color=colour, label=title, linewidth=1)
                 continue

@@ -21,6 +21,9 @@ COLOURS = {
     "AlterSVM": "#c2456b",
     "InvCal, linear": "#b79bdb",
     "alter-∝SVM, linear": "#e0a0b4",
+    "LLP-GAN, weight decay": "#163d80",
+    "DLLP, weight decay": "#8f4a08",
+    "supervised, weight decay": "#175230",
     "MeanMap": "#1a9aa8",
     "BagLogistic": "#8c6d1f",
 }
@@ -76,6 +79,11 @@ def _share_legend(figure: Figure) -> None:
     n_lines = -(-len(labels) // n_beside)
     figure.set_figheight(figure.get_figheight() + 0.2 * n_lines)
     figure.legend(handles, labels, loc="outside lower center", ncols=n_beside, fontsize=9)
+
+
+def method_colour(label: str, method: str) -> str:
+    """That of the variant, where it has one of its own, or else of the method."""
+    return COLOURS.get(label, COLOURS.get(method, SOFT))
 
 
 def plot_by_epoch(axes: Axes, curves: Sequence[Sequence[float]], colour: str, label: str) -> None:

@@ -83,13 +83,18 @@ def method_title(name: str) -> str:
 
 
 def method_label(cell: Cell) -> str:
-    """The method, with its kernel where the grid names one.
+    """The method, with its kernel and whether its weights decay, where the grid says so.
 
     >>> method_label(Cell("mnist", "InvCal", settings=(("kernel", "rbf"),)))
     'InvCal, rbf'
+    >>> method_label(Cell("mnist", "DLLP", settings=(("weight_decay", 0.2),)))
+    'DLLP, weight decay'
     """
-    kernel = dict(cell.settings).get("kernel")
-    return method_title(cell.method) + (f", {kernel}" if kernel else "")
+    settings = dict(cell.settings)
+    told = [settings["kernel"]] if "kernel" in settings else []
+    if settings.get("weight_decay"):
+        told.append("weight decay")
+    return ", ".join([method_title(cell.method), *told])
 
 
 def _cell(content: dict[str, Any]) -> Cell:
