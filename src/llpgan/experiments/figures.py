@@ -117,7 +117,8 @@ def error_by_bag_size(axes: Axes, sizes: Sequence[int], title: str, ylabel: str 
 def _errors_in_factors(axes: Axes) -> None:
     """Logarithmic: the first errors are many times the last, and those of one method those of another."""
     axes.set_yscale("log")
-    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    low, high = axes.get_ylim()
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if high > 20 * low else (1, 1.5, 2, 3, 5, 7)))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axes.yaxis.set_minor_locator(NullLocator())
 
