@@ -50,8 +50,13 @@ def test_variants_of_a_method_are_told_apart():
     assert [(line[2], line[-2]) for line in told] == [("DLLP", "2.00"), ("DLLP, weight decay", "1.00")]
 
 
-def test_a_part_of_the_rows_is_named():
-    assert _lines([_row(1.0, train_rows=4000)])[0][0] == "MNIST, 4,000 rows"
+def test_what_is_smaller_than_in_the_paper_is_named():
+    small = {"classifier": "mnist_classifier"}
+    rows = [_row(1.0, train_rows=4000), _row(2.0, dataset="cifar10", settings=small)]
+    assert [line[0] for line in _lines(rows)[::2]] == ["MNIST, 4,000 rows", "CIFAR-10, small networks"]
+    curves = [{**row, "history": [{"error": row["error"]}] * 4} for row in rows]
+    told = convergence.table(results_of(curves)).rows
+    assert [line[0] for line in told] == ["MNIST, 4,000 rows", "CIFAR-10, small networks"]
 
 
 def test_an_average_waits_for_the_sizes_that_a_method_has_no_rows_of_yet():

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from llpgan.experiments.cells import Cell
 from llpgan.experiments.figures import Draw, error_by_epoch, method_colour, panels, plot_by_epoch
 from llpgan.experiments.paper import published
-from llpgan.experiments.results import Results, curves, dataset_title, grouped, method_label, values
+from llpgan.experiments.results import Results, curves, dataset_title, grouped, method_label, part_title, values
 from llpgan.experiments.tables import Table, mean_and_spread
 
 _PARTS = (0.25, 0.5, 0.75, 1.0)
@@ -25,7 +25,7 @@ def table(results: Results) -> Table:
     rows = []
     for (dataset, size, method), group in grouped(in_bags(results), _group).items():
         curves = [result.curve("error") for result in group]
-        head = [dataset_title(dataset), str(size), method, str(max(map(len, curves)))]
+        head = [dataset_title(dataset) + part_title(group), str(size), method, str(max(map(len, curves)))]
         parts = [mean_and_spread([_after(curve, part) for curve in curves]) for part in _PARTS]
         rows.append([*head, *parts, mean_and_spread([swing(curve) for curve in curves])])
     return Table("Convergence", _ABOUT, columns, rows)
@@ -72,6 +72,6 @@ def _panel(dataset: str, size: int | None, group: Results) -> Draw:
             plot_by_epoch(axes, curves(found, "error"), colour, label)
             for told in published("table1", dataset, method, size or 0)[:1]:
                 axes.axhline(told, color=colour, linestyle=":", linewidth=1)
-        error_by_epoch(axes, f"{dataset_title(dataset)}, bags of {size}")
+        error_by_epoch(axes, f"{dataset_title(dataset)}{part_title(group)}, bags of {size}")
 
     return draw

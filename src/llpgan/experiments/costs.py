@@ -21,13 +21,24 @@ def seconds(cell: Cell) -> float:
 
     >>> round(seconds(Cell("mnist", "DLLP", bag_size=16, epochs=12)))
     288
+    >>> small = (("classifier", "mnist_classifier"),)
+    >>> round(seconds(Cell("cifar10", "DLLP", bag_size=16, epochs=12, settings=small)))
+    240
     """
     rows = rows_of(cell)
-    kind = "table" if cell.dataset in _TABLES else "grey" if cell.dataset in _GREY else "colour"
+    kind = _kind(cell)
     if cell.method not in ("DLLP", "LLPGAN", "Supervised", "GAN"):
         return _CLASSICAL.get(cell.method, 1.0) * (_COLOUR if kind == "colour" else 1) * rows / 1000
     each = (_LLPGAN if cell.method in ("LLPGAN", "GAN") else _DLLP)[kind]
     return each * rows * (cell.epochs or _USUAL_EPOCHS) / 1000
+
+
+def _kind(cell: Cell) -> str:
+    """Of the data, or of the network that it is given."""
+    if cell.dataset in _TABLES:
+        return "table"
+    is_small = cell.dataset in _GREY or dict(cell.settings).get("classifier") == "mnist_classifier"
+    return "grey" if is_small else "colour"
 
 
 def rows_of(cell: Cell) -> int:

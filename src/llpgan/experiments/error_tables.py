@@ -15,6 +15,7 @@ from llpgan.experiments.results import (
     errors,
     grouped,
     method_label,
+    part_title,
     problem_title,
     values,
 )
@@ -59,15 +60,9 @@ def _problems(results: Results) -> Iterator[Problem]:
     for dataset, group in grouped(results, lambda cell: cell.dataset).items():
         pairs = grouped(group, problem_title)
         for title, found in pairs.items():
-            yield Problem(title + _part(found), found, is_the_papers=len(pairs) == 1)
+            yield Problem(title + part_title(found), found, is_the_papers=len(pairs) == 1)
         if len(pairs) > 1:
             yield Problem(f"{dataset_title(dataset)}, {len(pairs)} pairs", group, is_the_papers=True)
-
-
-def _part(group: Results) -> str:
-    """How many rows it was trained on, where that is not all of them."""
-    limits = values(group, lambda cell: cell.train_rows)
-    return "".join(f", {limit:,} rows" for limit in limits if limit is not None)
 
 
 def _published_as(group: Results) -> tuple[str, str]:

@@ -77,6 +77,19 @@ def problem_title(cell: Cell) -> str:
     return dataset_title(cell.dataset) + pair
 
 
+def part_title(results: Results) -> str:
+    """What is smaller than in the paper: how many rows, where not all, and the networks on colour images.
+
+    >>> cell = Cell("svhn", "DLLP", train_rows=3000, settings=(("classifier", "mnist_classifier"),))
+    >>> part_title([Result(cell, {})])
+    ', 3,000 rows, small networks'
+    """
+    limits = values(results, lambda cell: cell.train_rows)
+    is_small = "mnist_classifier" in values(results, lambda cell: dict(cell.settings).get("classifier"))
+    said = [f", {limit:,} rows" for limit in limits if limit is not None]
+    return "".join([*said, ", small networks"] if is_small else said)
+
+
 def method_title(name: str) -> str:
     """As the paper writes it."""
     return methods.TITLES.get(name, name)
