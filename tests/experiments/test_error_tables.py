@@ -77,3 +77,11 @@ def test_nothing_is_cut_off_in_a_narrow_terminal(width):
     said = screen.getvalue()
     assert "…" not in said
     assert all(word in said for word in ("method", "LLP-GAN", "1.11", "4.44", "(0.27)"))
+
+
+def test_a_problem_is_named_once_in_the_terminal_and_on_every_line_of_the_files():
+    table = error_table(results_of([_row(1.0), _row(2.0, method="DLLP")]), "Errors", "table1")
+    screen = io.StringIO()
+    Console(file=screen, width=80).print(table.for_terminal())
+    assert screen.getvalue().count("MNIST") == 1
+    assert table.as_csv().count("MNIST") == table.as_markdown().count("MNIST") == 2

@@ -3,6 +3,7 @@
 import statistics
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 from matplotlib import rc_context
@@ -48,6 +49,7 @@ _STYLE: Any = {
     "svg.fonttype": "none",
     "svg.hashsalt": "llpgan",
 }
+_WIDEST_TITLE = 30  # letters in a chart of usual size
 _LINES_WITHIN = 4  # a legend of more covers too much of a chart
 Draw = Callable[[Axes], None]
 
@@ -98,7 +100,7 @@ def plot_by_epoch(axes: Axes, curves: Sequence[Sequence[float]], colour: str, la
 
 def error_by_epoch(axes: Axes, title: str) -> None:
     """Axes of test errors by epoch."""
-    axes.set(xlabel="epoch", ylabel="test error (%)", title=title)
+    axes.set(xlabel="epoch", ylabel="test error (%)", title=_in_lines(title))
     axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
     _errors_in_factors(axes)
     axes.legend(fontsize=8)
@@ -109,9 +111,18 @@ def error_by_bag_size(axes: Axes, sizes: Sequence[int], title: str, ylabel: str 
     axes.set_xscale("log", base=2)
     axes.set_xticks(sizes, [str(size) for size in sizes])
     axes.xaxis.set_minor_locator(NullLocator())
-    axes.set(xlabel="bag size", ylabel=ylabel, title=title)
+    axes.set(xlabel="bag size", ylabel=ylabel, title=_in_lines(title))
     _errors_in_factors(axes)
     axes.legend(fontsize=8)
+
+
+def _in_lines(title: str) -> str:
+    r"""A title that is not wider than its chart.
+
+    >>> _in_lines("SVHN, 0 and 1, 3,000 rows, small networks")
+    'SVHN, 0 and 1, 3,000 rows,\nsmall networks'
+    """
+    return fill(title, _WIDEST_TITLE)
 
 
 def _errors_in_factors(axes: Axes) -> None:

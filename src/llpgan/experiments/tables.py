@@ -20,13 +20,18 @@ class Table:
     rows: Sequence[Sequence[str]]
 
     def for_terminal(self) -> TerminalTable:
-        """To print with rich; in a narrow terminal words go to a second line, and none is cut off."""
+        """To print with rich; in a narrow terminal words go to a second line, and none is cut off.
+
+        What the first column says again, it says once.
+        """
         table = TerminalTable(title=self.title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
         for place, name in enumerate(self.columns):
             words = " ".join([name, *(row[place] for row in self.rows)]).split()
             table.add_column(name, min_width=max(map(len, words)), overflow="fold")
-        for row in self.rows:
-            table.add_row(*row)
+        said = ""
+        for first, *others in self.rows:
+            table.add_row("" if first == said else first, *others)
+            said = first or said
         return table
 
     def as_markdown(self) -> str:
