@@ -7,8 +7,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from llpgan.experiments.cells import Cell
-from llpgan.experiments.figures import PALETTE, Draw, panels, plot_by_epoch
-from llpgan.experiments.results import Results, curves, grouped, problem_title
+from llpgan.experiments.figures import Draw, colours_of, panels, plot_by_epoch
+from llpgan.experiments.results import Results, curves, grouped, problem_title, values
 from llpgan.experiments.tables import Table, mean_and_spread
 
 _ABOUT = (
@@ -34,8 +34,10 @@ def table(results: Results) -> Table:
 
 def figure(results: Results) -> Figure:
     """A panel for each data set and weight, a line for each bag size."""
-    groups = grouped(results, lambda cell: f"{problem_title(cell)}, weight {weight(cell):g}")
-    return panels([_panel(title, group) for title, group in groups.items()], n_columns=3)
+    ordered = sorted(results, key=lambda result: (weight(result.cell), result.cell.bag_size or 0))
+    groups = grouped(ordered, lambda cell: f"{problem_title(cell)}, weight {weight(cell):g}")
+    colours = colours_of(values(ordered, lambda cell: cell.bag_size))
+    return panels([_panel(title, group, colours) for title, group in groups.items()], n_columns=3)
 
 
 def weight(cell: Cell) -> float:
@@ -43,10 +45,10 @@ def weight(cell: Cell) -> float:
     return float(dict(cell.settings).get("entropy_weight", 0.0))
 
 
-def _panel(title: str, group: Results) -> Draw:
+def _panel(title: str, group: Results, colours: dict[int | None, str]) -> Draw:
     def draw(axes: Axes) -> None:
-        for place, (size, found) in enumerate(grouped(group, lambda cell: cell.bag_size).items()):
-            plot_by_epoch(axes, curves(found, "entropy"), PALETTE[place % len(PALETTE)], f"bags of {size}")
+        for size, found in grouped(group, lambda cell: cell.bag_size).items():
+            plot_by_epoch(axes, curves(found, "entropy"), colours[size], f"bags of {size}")
         axes.set(xlabel="epoch", ylabel="mean entropy (nats)", title=title)
         axes.set_ylim(bottom=0)
         axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))

@@ -1,10 +1,11 @@
 """The look of figures, and figures as files."""
 
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from itertools import cycle
 from pathlib import Path
 from textwrap import fill
-from typing import Any
+from typing import Any, TypeVar
 
 from matplotlib import rc_context
 from matplotlib.axes import Axes
@@ -52,6 +53,7 @@ _STYLE: Any = {
 _WIDEST_TITLE = 30  # letters in a chart of usual size
 _LINES_WITHIN = 4  # a legend of more covers too much of a chart
 Draw = Callable[[Axes], None]
+K = TypeVar("K", bound=Hashable)
 
 
 def panels(draws: Sequence[Draw], n_columns: int | None = None, size: tuple[float, float] = (3.2, 2.7)) -> Figure:
@@ -86,6 +88,15 @@ def _share_legend(figure: Figure) -> None:
 def method_colour(label: str, method: str) -> str:
     """That of the variant, where it has one of its own, or else of the method."""
     return COLOURS.get(label, COLOURS.get(method, SOFT))
+
+
+def colours_of(things: Iterable[K]) -> dict[K, str]:
+    """A colour for each thing, which it then has in every chart of a figure.
+
+    >>> list(colours_of([16, 64])) == [16, 64]
+    True
+    """
+    return dict(zip(things, cycle(PALETTE), strict=False))
 
 
 def plot_by_epoch(axes: Axes, curves: Sequence[Sequence[float]], colour: str, label: str) -> None:

@@ -5,8 +5,8 @@ from matplotlib.figure import Figure
 
 from llpgan.experiments.cells import Cell
 from llpgan.experiments.convergence import swing
-from llpgan.experiments.figures import PALETTE, Draw, error_by_epoch, panels, plot_by_epoch
-from llpgan.experiments.results import Result, Results, curves, grouped, method_title, problem_title
+from llpgan.experiments.figures import Draw, colours_of, error_by_epoch, panels, plot_by_epoch
+from llpgan.experiments.results import Result, Results, curves, grouped, method_title, problem_title, values
 from llpgan.experiments.tables import Table, mean_and_spread
 
 _ABOUT = (
@@ -46,7 +46,8 @@ def table(results: Results) -> Table:
 def figure(results: Results) -> Figure:
     """A panel for each data set and bag size, a line for each game."""
     groups = grouped(_ordered(results), lambda cell: f"{problem_title(cell)}, bags of {cell.bag_size}")
-    return panels([_panel(title, group) for title, group in groups.items()], n_columns=2, size=(4.6, 3.6))
+    colours = colours_of(values(_ordered(results), variant))
+    return panels([_panel(title, group, colours) for title, group in groups.items()], n_columns=2, size=(4.6, 3.6))
 
 
 def _ordered(results: Results) -> Results:
@@ -59,10 +60,10 @@ def _ordered(results: Results) -> Results:
     return sorted(results, key=place)
 
 
-def _panel(title: str, group: Results) -> Draw:
+def _panel(title: str, group: Results, colours: dict[str, str]) -> Draw:
     def draw(axes: Axes) -> None:
-        for place, (name, found) in enumerate(grouped(group, variant).items()):
-            plot_by_epoch(axes, curves(found, "error"), PALETTE[place % len(PALETTE)], name)
+        for name, found in grouped(group, variant).items():
+            plot_by_epoch(axes, curves(found, "error"), colours[name], name)
         error_by_epoch(axes, title)
 
     return draw

@@ -5,8 +5,8 @@ from matplotlib.figure import Figure
 
 from llpgan.experiments.cells import Cell
 from llpgan.experiments.convergence import swing
-from llpgan.experiments.figures import PALETTE, Draw, error_by_epoch, panels, plot_by_epoch
-from llpgan.experiments.results import Results, curves, grouped, problem_title
+from llpgan.experiments.figures import Draw, colours_of, error_by_epoch, panels, plot_by_epoch
+from llpgan.experiments.results import Results, curves, grouped, problem_title, values
 from llpgan.experiments.tables import Table, mean_and_spread
 
 _ABOUT = (
@@ -34,7 +34,8 @@ def table(results: Results) -> Table:
 def figure(results: Results) -> Figure:
     """A panel for each data set and bag size, a line for each λ."""
     groups = grouped(_ordered(results), lambda cell: f"{problem_title(cell)}, bags of {cell.bag_size}")
-    return panels([_panel(title, group) for title, group in groups.items()], n_columns=3)
+    colours = colours_of(values(_ordered(results), weight))
+    return panels([_panel(title, group, colours) for title, group in groups.items()], n_columns=3)
 
 
 def _ordered(results: Results) -> Results:
@@ -48,10 +49,10 @@ def _group(cell: Cell) -> tuple[str, int | None, float]:
     return problem_title(cell), cell.bag_size, weight(cell)
 
 
-def _panel(title: str, group: Results) -> Draw:
+def _panel(title: str, group: Results, colours: dict[float, str]) -> Draw:
     def draw(axes: Axes) -> None:
-        for place, (value, found) in enumerate(grouped(group, weight).items()):
-            plot_by_epoch(axes, curves(found, "error"), PALETTE[place % len(PALETTE)], f"λ = {value:g}")
+        for value, found in grouped(group, weight).items():
+            plot_by_epoch(axes, curves(found, "error"), colours[value], f"λ = {value:g}")
         error_by_epoch(axes, title)
 
     return draw
