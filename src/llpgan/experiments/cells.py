@@ -47,6 +47,11 @@ class Cell:
     noise_level: float | None = None
     snapshots: tuple[int, ...] = ()
 
+    @property
+    def has_small_network(self) -> bool:
+        """Whether the grid asks for the paper's network for MNIST, on whatever data."""
+        return dict(self.settings).get("classifier") == "mnist_classifier"
+
     def lasting(self, epochs: int) -> "Cell":
         """The same with another number of epochs, if the method has any.
 

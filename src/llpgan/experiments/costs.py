@@ -37,8 +37,7 @@ def _kind(cell: Cell) -> str:
     """Of the data, or of the network that it is given."""
     if cell.dataset in _TABLES:
         return "table"
-    is_small = cell.dataset in _GREY or dict(cell.settings).get("classifier") == "mnist_classifier"
-    return "grey" if is_small else "colour"
+    return "grey" if cell.dataset in _GREY or cell.has_small_network else "colour"
 
 
 def rows_of(cell: Cell) -> int:

@@ -85,9 +85,10 @@ def part_title(results: Results) -> str:
     ', 3,000 rows, small networks'
     """
     limits = values(results, lambda cell: cell.train_rows)
-    is_small = "mnist_classifier" in values(results, lambda cell: dict(cell.settings).get("classifier"))
     said = [f", {limit:,} rows" for limit in limits if limit is not None]
-    return "".join([*said, ", small networks"] if is_small else said)
+    if any(result.cell.has_small_network for result in results):
+        said.append(", small networks")
+    return "".join(said)
 
 
 def method_title(name: str) -> str:
