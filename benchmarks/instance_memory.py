@@ -1,12 +1,13 @@
 """The memory that a step takes for each instance, by network: what ``max_instances_per_step`` is chosen by."""
 
 import numpy as np
+import torch
 
 from benchmarks.memory import bytes_now, forget_peak, in_a_new_process, peak_bytes
 from benchmarks.rows import Row
 from benchmarks.shapes import CIFAR, MNIST
 from llpgan import DLLP, LLPGAN, Bags
-from llpgan.estimators.deep import fabric_for
+from llpgan.devices import fabric_for
 from llpgan.loading import BagDataset
 
 METHODS = {"DLLP": DLLP, "LLPGAN": LLPGAN}
@@ -36,7 +37,7 @@ def peak_of_steps(method: str, shape: tuple[int, ...], n: int) -> int:
     bags = Bags.from_labels(instances, np.arange(n) % 10, np.zeros(n, int))
     model = METHODS[method](random_state=0)
     model._start(bags)
-    objective = model._objective(bags, fabric_for("cpu", "32-true"))
+    objective = model._objective(bags, fabric_for(torch.device("cpu"), "32-true"))
     batch = BagDataset(bags).batch([0])
     before = bytes_now()
     forget_peak()

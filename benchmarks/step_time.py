@@ -9,7 +9,8 @@ from benchmarks.rows import Row
 from benchmarks.shapes import CIFAR, MNIST, image_bags
 from benchmarks.timing import Work, ratio_row, timed_in_turns
 from llpgan import DLLP, LLPGAN
-from llpgan.estimators.deep import DeepClassifier, fabric_for, quick
+from llpgan.devices import fabric_for
+from llpgan.estimators.deep import DeepClassifier, quick
 from llpgan.loading import BagBatch, BagDataset
 from llpgan.networks import default_pair
 from llpgan.objectives import Objective
@@ -72,7 +73,7 @@ def one_by_one(model: DeepClassifier, data: str) -> Work:
 def prepared(model: DeepClassifier, data: str) -> tuple[Objective, BagDataset]:
     bags = image_bags(SHAPES[data], BAGS_A_STEP, BAG_SIZE)
     model._start(bags)
-    return model._objective(bags, fabric_for("cpu", "32-true")), BagDataset(bags)
+    return model._objective(bags, fabric_for(torch.device("cpu"), "32-true")), BagDataset(bags)
 
 
 def memory_row(name: str, peaks: dict[str, int]) -> Row:

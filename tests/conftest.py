@@ -25,3 +25,19 @@ def blobs():
 @pytest.fixture
 def bags(blobs):
     return Bags.from_labels(*blobs)
+
+
+@pytest.fixture
+def coloured():
+    """Colour images of two classes, with a bright upper or lower half, as bytes, in twelve bags of eight."""
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 2, 96)
+    images = rng.integers(0, 120, (96, 3, 16, 16))
+    images[labels == 0, :, :8] += 100
+    images[labels == 1, :, 8:] += 100
+    return images.astype(np.uint8), labels, np.arange(96) // 8
+
+
+@pytest.fixture
+def bags_of_images(coloured):
+    return Bags.from_labels(*coloured)

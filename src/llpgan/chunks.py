@@ -40,6 +40,7 @@ class ChunkedInstances:
     rows: NDArray[np.int64]
     at_once: int
     device: torch.device | str = "cpu"
+    change: Callable[[Tensor], Tensor] | None = None
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -52,10 +53,16 @@ class ChunkedInstances:
         """The chunks; from a file, the next is read while the present one is worked on."""
         chunks = (self.rows[start : start + self.at_once] for start in range(0, len(self), self.at_once))
         for part in read_ahead((as_tensor(self.source[rows]) for rows in chunks), self.source):
-            yield part.to(self.device)
+            placed = part.to(self.device)
+            yield placed if self.change is None else self.change(placed)
 
 
 Instances = Tensor | ChunkedInstances
+
+
+def changed(instances: Instances, change: Callable[[Tensor], Tensor]) -> Instances:
+    """Instances as a function changes them: of chunks each when it is read, alike in both passes over them."""
+    return change(instances) if isinstance(instances, Tensor) else replace(instances, change=change)
 
 
 def outputs(

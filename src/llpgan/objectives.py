@@ -126,6 +126,7 @@ class Game:
     proportion_weight: float
     noise: Noise
     noise_size: int
+    fakes_per_instance: float = 1.0
 
     @property
     def players(self) -> Mapping[str, Player]:
@@ -133,11 +134,11 @@ class Game:
         return {"classifier": self.classifier, "generator": self.generator}
 
     def fakes(self, batch: BagBatch) -> Tensor:
-        """As many fakes as the step has instances, up to a limit, and two at least, for batch norm.
+        """So many fakes for each of the step's instances, up to a limit, and two at least, for batch norm.
 
         Every process makes them all, so that batch norm sees all.
         """
-        n = min(max(2, len(batch.bag_index)), MOST_FAKES)
+        n = min(max(2, round(self.fakes_per_instance * len(batch.bag_index))), MOST_FAKES)
         return self.generator.network(self.noise(n, self.noise_size, batch.proportions.device))
 
 

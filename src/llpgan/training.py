@@ -13,12 +13,13 @@ from lightning_fabric import Fabric
 from torch import Tensor, nn
 from torch.optim.swa_utils import AveragedModel
 
+from llpgan.augmentation import Augment
 from llpgan.checkpoints import Checkpoint
-from llpgan.chunks import as_tensor
+from llpgan.chunks import as_tensor, changed
 from llpgan.epochs import Array, bag_loss, kept_epoch, paired_error
-from llpgan.loading import BagDataset
+from llpgan.loading import BagBatch, BagDataset
 from llpgan.objectives import Objective
-from llpgan.ranks import cuda_devices, lost_ranks_in_words
+from llpgan.ranks import Ranks, cuda_devices, lost_ranks_in_words
 
 Row = dict[str, float]
 History = list[Row]
@@ -38,6 +39,7 @@ class Plan:
     decay_from: float = 0.5
     average: float = 0.999
     patience: int | None = None
+    augment: Augment | None = None
 
     def rate_share(self, progress: float) -> float:
         """The learning rate at this part of the training: full, then falling linearly to zero."""
@@ -188,10 +190,19 @@ def _train_epoch(run: Run, bags: BagDataset, plan: Plan, device: torch.device) -
     for step, batch in enumerate(bags.steps(plan.bags_a_step, plan.seed, epoch)):
         for player in players.values():
             player.slow_to(plan.rate_share((epoch + step / n_steps) / plan.epochs))
-        for name, loss in run.objective.step(batch.to(device)).items():
+        seen = augmented(batch.to(device), plan.augment, players["classifier"].ranks)
+        for name, loss in run.objective.step(seen).items():
             totals[name] = totals[name] + loss.detach()
         run.averaged.follow()
     return {name: total.item() / n_steps for name, total in totals.items()}
+
+
+def augmented(batch: BagBatch, augment: Augment | None, ranks: Ranks) -> BagBatch:
+    """The batch with its instances changed at random; bags and proportions stay."""
+    if augment is None:
+        return batch
+    with ranks.own_random():
+        return batch._replace(instances=changed(batch.instances, augment))
 
 
 def _judge(

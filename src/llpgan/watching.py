@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from llpgan.bags import Bags
+
 Array = NDArray[Any]
 History = Sequence[Mapping[str, float]]
 
@@ -18,6 +20,11 @@ _SURE = 0.02  # a loss below it: right on all but 2 in 100
 _FOOLED = 2.0  # a loss above it: wrong on more than 86 in 100
 _CONSTANT = 1e-3
 _SHOWN = 2000
+_JUDGED_BY = 20_000  # rows
+_FEWEST_BAGS = 50  # fewer whole bags than these would not show how bags differ
+_EXPLAINED = 0.1  # of how bags differ: with less, a method has learned next to nothing
+_ALIKE = 1e-9  # squared differences between bags: with less, all are alike
+_LOST = 0.01  # spread of features or logits, relative to their size; one part in 256 is bfloat16's resolution
 
 
 class TrainingWarning(UserWarning):
@@ -93,6 +100,26 @@ def overfitting(history: History) -> str | None:
     )
 
 
+def lost_signal(spread: float) -> str | None:
+    """First weights with which a classifier hardly tells instances apart.
+
+    >>> lost_signal(0.5)
+    """
+    if spread >= _LOST:
+        return None
+    return (
+        f"before training, the classifier's features or logits of different instances differ by only {spread:.1g} "
+        f"of their size: proportions of bags are too weak a signal to pull them apart. Give the network first "
+        f"weights that keep differences (llpgan.networks.settle(network, instances)), or a norm after each layer"
+    )
+
+
+def warn_of(said: str | None, stacklevel: int = 4) -> None:
+    """Warn, if there is something to say."""
+    if said is not None:
+        warnings.warn(said, TrainingWarning, stacklevel=stacklevel)
+
+
 CHECKS: tuple[Callable[[History], str | None], ...] = (
     lost_numbers,
     dead_generator,
@@ -124,9 +151,72 @@ def collapse(method: str, probabilities: Array, prior: Array, classes: Array) ->
     return f"{method} never predicts {name!r}, a class of {percent:.0f} % of the instances{told}"
 
 
-def some_rows(instances: Array) -> Array:
-    """A few thousand instances, spread evenly: enough to see a collapse by."""
-    return np.asarray(instances[:: max(1, len(instances) // _SHOWN)])
+def explained_share(proportions: Array, predicted: Array, prior: Array, noise: Array | float = 0.0) -> float:
+    """How much of the differences between bags is explained: 1 if all bags are met, 0 as by the overall shares.
+
+    Args:
+        proportions: of each bag.
+        predicted: the mean prediction of each bag, or of a sample of it.
+        prior: the overall shares.
+        noise: the expected squared error of each bag's mean prediction, where it is a sample's.
+
+    >>> proportions = np.array([[0.2, 0.8], [0.6, 0.4]])
+    >>> explained_share(proportions, proportions, prior=np.array([0.4, 0.6]))
+    1.0
+    """
+    differences = ((proportions - prior) ** 2).sum(axis=1).mean()
+    if differences < _ALIKE:
+        return 1.0  # nothing is left to be explained
+    missed = (((proportions - predicted) ** 2).sum(axis=1) - noise).mean()
+    return float(1 - missed / differences)
+
+
+def hardly_better(method: str, explained: float) -> str | None:
+    """Bags that are met hardly better than by the overall shares, which know nothing of instances.
+
+    >>> hardly_better("DLLP", 0.02)[:65]
+    'DLLP meets the bags that it learned from hardly better than the o'
+    >>> hardly_better("DLLP", 0.5)
+    """
+    if explained >= _EXPLAINED:
+        return None
+    return (
+        f"{method} meets the bags that it learned from hardly better than the overall shares do, which ignore "
+        f"the instances: it explains {max(0.0, explained):.0%} of how bags differ, and has learned next to "
+        f"nothing. Try another method (llpgan compare), more epochs, another learning_rate, or features that "
+        f"have to do with the classes"
+    )
+
+
+def some_of_the_bags(bags: Bags) -> tuple[Bags, Array | float]:
+    """Rows to judge by what was learned from large data, and the share of each bag's rows that is missing.
+
+    All bags if they have no more than 20,000 rows, else some whole ones, drawn with a fixed seed; of 50 large bags
+    a part of each, spread evenly.
+    """
+    if len(bags.bag_index) <= _JUDGED_BY:
+        return bags, 0.0
+    drawn = np.random.default_rng(0).permutation(bags.n_bags)
+    n_whole = int(np.searchsorted(np.cumsum(bags.sizes[drawn]), _JUDGED_BY, side="right"))
+    if n_whole >= min(_FEWEST_BAGS, bags.n_bags):
+        return bags.subset(np.sort(drawn[:n_whole])), 0.0
+    chosen = np.sort(drawn[:_FEWEST_BAGS])
+    at_most = _JUDGED_BY // len(chosen)
+    rows = [bags.rows_of(bag)[:: -(-int(bags.sizes[bag]) // at_most)] for bag in chosen.tolist()]
+    part = bags.part(np.sort(np.concatenate(rows)))
+    return part, 1 - part.sizes / bags.sizes[chosen]
+
+
+def sampling_noise(bags: Bags, probabilities: Array, missing: Array | float) -> Array:
+    """The expected squared error of each bag's mean prediction, where a share of its rows is missing."""
+    sizes = bags.sizes
+    variance = bags.means(probabilities**2) - bags.means(probabilities) ** 2
+    return variance.sum(axis=1) / np.maximum(sizes - 1, 1) * missing
+
+
+def some_rows(instances: Array, n: int = _SHOWN) -> Array:
+    """About so many instances, spread evenly: enough to see a collapse by."""
+    return np.asarray(instances[:: max(1, len(instances) // n)])
 
 
 def _for_long(history: History, name: str, holds: Callable[[float], bool]) -> bool:

@@ -72,7 +72,9 @@ def test_the_paper_s_cifar_networks():
         *[(256, 3, 1), (128, 1, 1), (64, 1, 1)],
     ]
     assert widths(classifier) == [100]
-    assert [m.p for m in classifier.modules() if isinstance(m, nn.Dropout)] == [0.2, 0.5, 0.5]
+    published = networks.published_cifar_classifier((3, 32, 32), 100)
+    assert kernels(published) == kernels(classifier)
+    assert [m.p for m in published.modules() if isinstance(m, nn.Dropout)] == [0.2, 0.5, 0.5]
     assert not any(isinstance(m, nn.BatchNorm2d) for m in classifier.modules())
     generator = networks.cifar_generator((3, 32, 32), 100)
     assert widths(generator) == [4 * 4 * 512]

@@ -1,6 +1,5 @@
 """The one base class: scikit-learn's contract on one side, bags on the other."""
 
-import warnings
 from abc import abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
@@ -103,11 +102,13 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._note_features(None if bags.encoder else bags.features)
 
     def _finish(self, bags: Bags) -> Self:
-        """Warn where what was learned says the same of all instances, or knows nothing of a class."""
-        shown = watching.some_rows(bags.instances)
-        said = watching.collapse(type(self).__name__, self._probabilities(shown), bags.prior, bags.classes)
-        if said is not None:
-            warnings.warn(said, watching.TrainingWarning, stacklevel=3)
+        """Warn where next to nothing was learned, by what the model says of some of its bags."""
+        shown, missing = watching.some_of_the_bags(bags)
+        probabilities, method = self._probabilities(shown.instances), type(self).__name__
+        noise = watching.sampling_noise(shown, probabilities, missing)
+        explained = watching.explained_share(shown.proportions, shown.means(probabilities), bags.prior, noise)
+        collapsed = watching.collapse(method, probabilities, bags.prior, bags.classes)
+        watching.warn_of(collapsed or watching.hardly_better(method, explained))
         return self
 
     def _note_features(self, names: Sequence[str] | None) -> None:

@@ -15,28 +15,39 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import torch
 from lightning_fabric import Fabric
-from lightning_fabric.utilities.exceptions import MisconfigurationException
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from torch import nn
 from torch.optim import AdamW, Optimizer
 
+from llpgan import watching
+from llpgan.augmentation import AUGMENTATIONS, Augment, check_augment
 from llpgan.bags import Bags
 from llpgan.checkpoints import Checkpoint
-from llpgan.chunks import refuse_batch_norm
+from llpgan.chunks import as_tensor, refuse_batch_norm
+from llpgan.devices import device_named, launched, precision_for
 from llpgan.estimators.base import Array, LLPClassifier
 from llpgan.estimators.bound import undo_bound
 from llpgan.listeners import progress_bar, tensorboard
 from llpgan.loading import BagDataset, usual_bags_a_step
 from llpgan.losses import PROPORTION_LOSSES, ProportionLoss, proportion_bound
-from llpgan.networks import ACTIVATIONS, MakeClassifier, check_classifier, default_pair
+from llpgan.networks import (
+    ACTIVATIONS,
+    MakeClassifier,
+    check_classifier,
+    default_pair,
+    settle,
+    settles,
+    signal,
+)
 from llpgan.objectives import Objective, Player
 from llpgan.processes import processes
-from llpgan.ranks import Ranks, SharedSteps
+from llpgan.ranks import Ranks
 from llpgan.scaling import Scaling
 from llpgan.training import Listener, Plan, posteriors_of, train
-from llpgan.watching import Watcher
+from llpgan.watching import Watcher, some_rows
 
+_SETTLED_ON = 256  # instances
 _ONLY_WATCHING = {"verbose", "checkpoint", "tensorboard"}  # settings that do not change what is learned
 
 
@@ -57,11 +68,15 @@ class DeepClassifier(LLPClassifier):
             of this size, with the same gradient, a third more time, and the memory of one chunk. None for all.
         mini_bag_size: from each larger bag a step takes only a new sample of this size: quicker, and approximate.
             The exact proportion loss is freed of the sample's bias (to second order). None for whole bags.
-        learning_rate: of Adam; None for 3e-3 on tables and 1e-3 on images.
+        learning_rate: of Adam; None for 3e-3 on tables, and on images 1e-3 with MNIST's networks, 3e-4 with CIFAR's.
         betas: of Adam; None for (0.5, 0.999) on tables and (0.5, 0.99) on images.
         weight_decay: of Adam, decoupled from the gradient.
         decay_from: from this part of the epochs on, the learning rate falls linearly to zero; 1 keeps it.
         average: decay of the moving average of weights that predicts; 0 for the weights themselves.
+        augment: how images are changed each time that they are seen in training, at random: "shifts" (by up to an
+            eighth of their sides), "shifts_and_flips" (also left to right), or a function from a batch of
+            instances, on the device, to another of the same shape; None for instances as they are. Bags keep their
+            proportions.
         validation_fraction: the share of bags that are held out of training. Where there are any, the last epoch
             is kept that meets them as well as the best does, up to one standard error over bags.
         patience: stop after so many epochs without improvement on held-out bags.
@@ -69,7 +84,9 @@ class DeepClassifier(LLPClassifier):
             it had never been interrupted. Needs an integer ``random_state``.
         tensorboard: a folder for a TensorBoard log.
         device: "auto", "cpu", "cuda", "cuda:1", "mps".
-        precision: as Fabric names it: "32-true", "bf16-mixed", "16-mixed", "64-true".
+        precision: "auto", "32-true", "bf16-mixed", "16-mixed" or "64-true", as Fabric names them. "auto" trains
+            networks of several convolutions in "bf16-mixed" where the device computes in bfloat16 natively (recent
+            GPUs, CPUs with AVX512-BF16 or AMX), and all others in "32-true". Predictions are always in 32 bit.
         verbose: whether to show a progress bar.
         random_state: an integer makes the fit repeatable.
     """
@@ -86,12 +103,13 @@ class DeepClassifier(LLPClassifier):
     weight_decay: float = 0.0
     decay_from: float = 0.5
     average: float = 0.999
+    augment: str | Augment | None = None
     validation_fraction: float = 0.0
     patience: int | None = None
     checkpoint: str | Path | None = None
     tensorboard: str | Path | None = None
     device: str = "auto"
-    precision: str = "32-true"
+    precision: str = "auto"
     verbose: bool = False
     random_state: int | np.random.RandomState | None = None
 
@@ -108,6 +126,7 @@ class DeepClassifier(LLPClassifier):
         "weight_decay": [Interval(Real, 0, None, closed="left")],
         "decay_from": [Interval(Real, 0, 1, closed="both")],
         "average": [Interval(Real, 0, 1, closed="left")],
+        "augment": [StrOptions(set(AUGMENTATIONS)), callable, None],
         "validation_fraction": [Interval(Real, 0, 1, closed="left")],
         "patience": [Interval(Integral, 1, None, closed="left"), None],
         "checkpoint": [str, Path, None],
@@ -136,7 +155,7 @@ class DeepClassifier(LLPClassifier):
         self._start(bags)
         self.bag_size_ = float(1 / np.mean(1 / bags.sizes))
         self.prior_ = bags.prior
-        fabric = launched(self.device, self.precision)
+        fabric = self._fabric()
         ranks = Ranks(fabric)
         seed = ranks.from_first(self._seed)
         training, held_out_bags = self._split(bags, held_out, seed, ranks)
@@ -162,6 +181,27 @@ class DeepClassifier(LLPClassifier):
     def _objective(self, bags: Bags, fabric: Fabric) -> Objective:
         """Networks, optimisers and losses for these bags."""
 
+    def _fresh_networks(self, bags: Bags) -> dict[str, nn.Module]:
+        """Untrained networks for these bags, whose classifier tells instances apart; a warning if it does not.
+
+        A network of ours that is made here is settled on some of the instances; a module that the user made starts
+        from its own weights.
+        """
+        networks = self._networks(Scaling.of(bags.instances))
+        classifier = networks["classifier"]
+        shown = as_tensor(some_rows(bags.instances, _SETTLED_ON))
+        if not isinstance(self.classifier, nn.Module) and settles(classifier):
+            settle(classifier, shown)
+        watching.warn_of(watching.lost_signal(signal(classifier, shown)))
+        return networks
+
+    def _fabric(self) -> Fabric:
+        """Of the device and the precision that are asked for, or that suit the network."""
+        device = device_named(self.device)
+        with torch.random.fork_rng(devices=[]):
+            network = self._classifier()
+        return launched(device, precision_for(self.precision, network, device))
+
     def _networks(self, scaling: Scaling) -> dict[str, nn.Module]:
         """The untrained networks by name; when trained, they are the attributes of that name and an underscore."""
         return {"classifier": quick(nn.Sequential(scaling, self._classifier()))}
@@ -172,7 +212,7 @@ class DeepClassifier(LLPClassifier):
 
     def _probabilities(self, instances: Array) -> Array:
         home = next(self.classifier_.parameters()).device  # not the CPU while a monitor looks on
-        device = fabric_for(self.device, self.precision).device
+        device = device_named(self.device)
         posteriors = posteriors_of(self.classifier_.to(device), instances, device)
         self.classifier_.to(home)
         return self._predicted(posteriors)
@@ -216,7 +256,19 @@ class DeepClassifier(LLPClassifier):
             decay_from=self.decay_from,
             average=self.average,
             patience=self.patience,
+            augment=self._augment(bags),
         )
+
+    def _augment(self, bags: Bags) -> Augment | None:
+        if self.augment is None:
+            return None
+        if isinstance(self.augment, str) and len(self.instance_shape_) != 3:
+            raise ValueError(
+                f"augment={self.augment!r} is for images, not instances of shape {self.instance_shape_}"
+            )
+        augment = AUGMENTATIONS[self.augment] if isinstance(self.augment, str) else self.augment
+        check_augment(augment, as_tensor(bags.instances[:2]))
+        return augment
 
     def _seed(self) -> int:
         if self.checkpoint is not None and not isinstance(self.random_state, Integral):
@@ -274,30 +326,6 @@ class DeepClassifier(LLPClassifier):
 def quick(network: nn.Module) -> nn.Module:
     """The network with its weights in the layout in which convolutions are quickest."""
     return network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
-
-
-def fabric_for(device: str, precision: Any, **together: Any) -> Fabric:
-    """A Fabric of one device, or of several processes: of the best there is for "auto", else of the one named."""
-    several = together or {"devices": 1}
-    if device == "auto":
-        return Fabric(accelerator="auto", precision=precision, **several)
-    try:
-        named = torch.device(device)
-        if named.index is not None and named.type != "cpu" and not together:
-            several = {"devices": [named.index]}
-        return Fabric(accelerator=named.type, precision=precision, **several)
-    except (RuntimeError, MisconfigurationException) as error:
-        raise ValueError(f"device {device!r} is not to be had here: {error}") from error
-
-
-def launched(device: str, precision: Any) -> Fabric:
-    """A Fabric to train with: of all processes that torchrun or ``fabric run`` started, if one of them did."""
-    count, here = processes()
-    if count == 1:
-        return fabric_for(device, precision)
-    fabric = fabric_for(device, precision, devices=here, num_nodes=count // here, strategy=SharedSteps())
-    fabric.launch()
-    return fabric
 
 
 def _said(value: Any) -> str:

@@ -10,7 +10,6 @@ from sklearn.utils._param_validation import Interval
 from llpgan.bags import Bags
 from llpgan.estimators.deep import DeepClassifier
 from llpgan.objectives import Objective, ProportionObjective
-from llpgan.scaling import Scaling
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -40,8 +39,7 @@ class DLLP(DeepClassifier):
     }
 
     def _objective(self, bags: Bags, fabric: Fabric) -> Objective:
-        networks = self._networks(Scaling.of(bags.instances))
-        classifier = self._player(networks["classifier"], fabric)
+        classifier = self._player(self._fresh_networks(bags)["classifier"], fabric)
         return ProportionObjective(
             classifier=classifier, proportion_loss=self._bag_loss(), entropy_weight=self.entropy_weight
         )

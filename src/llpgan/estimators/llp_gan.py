@@ -3,7 +3,7 @@
 import copy
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import torch
 from lightning_fabric import Fabric
@@ -44,6 +44,7 @@ class LLPGAN(DeepClassifier):
             ``logits`` and ``features``.
         critic: None, so that the classifier itself tells real from fake; or "wasserstein" (with gradient penalty)
             or "hinge", for a score beside the classes, which the generator then raises instead of its own loss.
+        fakes_per_instance: how many fakes a step makes for each of its instances; fewer take less time.
         noise: "uniform" on (−1, 1), "normal", or a function of how many, of which size, and the device.
         noise_size: the noise's dimensions.
         others: see :class:`~llpgan.estimators.deep.DeepClassifier`.
@@ -62,6 +63,7 @@ class LLPGAN(DeepClassifier):
     generator: nn.Module | MakeGenerator | None = None
     generator_loss: str | GeneratorLoss = "feature_matching"
     critic: str | None = None
+    fakes_per_instance: float = 1.0
     noise: str | Noise = "uniform"
     noise_size: int = 100
 
@@ -71,6 +73,7 @@ class LLPGAN(DeepClassifier):
         "generator": [callable, None],
         "generator_loss": [StrOptions(set(GENERATOR_LOSSES)), callable],
         "critic": [StrOptions(set(CRITICS)), None],
+        "fakes_per_instance": [Interval(Real, 0, None, closed="neither")],
         "noise": [StrOptions(set(NOISES)), callable],
         "noise_size": [Interval(Integral, 1, None, closed="left")],
     }
@@ -86,8 +89,7 @@ class LLPGAN(DeepClassifier):
             return self.generator_.eval()(noise.to(device)).cpu().numpy()
 
     def _objective(self, bags: Bags, fabric: Fabric) -> Objective:
-        scaling = Scaling.of(bags.instances)
-        networks = self._networks(scaling)
+        networks = self._fresh_networks(bags)
         self.generator_ = networks["generator"]  # so that a monitor can sample from it
         if self.critic is not None:
             self._refuse_shares()
@@ -96,10 +98,12 @@ class LLPGAN(DeepClassifier):
         shared: Any = {
             "proportion_loss": self._bag_loss(),
             "proportion_weight": self.proportion_weight or float(bags.sizes.mean()),
+            "fakes_per_instance": self.fakes_per_instance,
             "noise": self._noise(),
             "noise_size": self.noise_size,
         }
         if self.critic is not None:
+            scaling = cast(Scaling, cast(nn.Sequential, networks["classifier"])[0])
             return CriticObjective(**players, **shared, kind=CRITICS[self.critic], scaling=scaling)
         return AdversarialObjective(**players, **shared, generator_loss=self._generator_loss())
 

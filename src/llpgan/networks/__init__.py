@@ -13,8 +13,15 @@ of your own that keeps the two contracts serves as well.
 from llpgan.networks.baselines import ladder_cifar_classifier, ladder_mnist_classifier, nin_classifier
 from llpgan.networks.choice import MakeClassifier, MakeGenerator, Pair, default_pair
 from llpgan.networks.contract import check_classifier, check_generator
+from llpgan.networks.first_weights import he_weights, settle, settles, signal
 from llpgan.networks.mlp import mlp_classifier, mlp_generator
-from llpgan.networks.paper import cifar_classifier, cifar_generator, mnist_classifier, mnist_generator
+from llpgan.networks.paper import (
+    cifar_classifier,
+    cifar_generator,
+    mnist_classifier,
+    mnist_generator,
+    published_cifar_classifier,
+)
 from llpgan.networks.parts import ACTIVATIONS, Classifier, Output
 
 __all__ = [
@@ -29,6 +36,7 @@ __all__ = [
     "cifar_classifier",
     "cifar_generator",
     "default_pair",
+    "he_weights",
     "ladder_cifar_classifier",
     "ladder_mnist_classifier",
     "mlp_classifier",
@@ -36,4 +44,8 @@ __all__ = [
     "mnist_classifier",
     "mnist_generator",
     "nin_classifier",
+    "published_cifar_classifier",
+    "settle",
+    "settles",
+    "signal",
 ]

@@ -23,7 +23,8 @@ def ladder_mnist_classifier(shape: Shape, n_classes: int, activation: Activation
         GlobalMean(),
         nn.BatchNorm1d(n_classes),
     )
-    return Classifier(body, nn.Sequential(nn.Linear(n_classes, n_classes), nn.BatchNorm1d(n_classes)))
+    head = nn.Sequential(nn.Linear(n_classes, n_classes), nn.BatchNorm1d(n_classes))
+    return Classifier(body, head, settles=True)
 
 
 def ladder_cifar_classifier(shape: Shape, n_classes: int, activation: Activation = leaky_relu) -> Classifier:
@@ -45,7 +46,7 @@ def ladder_cifar_classifier(shape: Shape, n_classes: int, activation: Activation
         _convolution(192, 192, 1, activation),
     )
     head = nn.Sequential(_convolution(192, n_classes, 1, activation), GlobalMean(), nn.BatchNorm1d(n_classes))
-    return PooledClassifier(body, head)
+    return PooledClassifier(body, head, settles=True)
 
 
 def nin_classifier(shape: Shape, n_classes: int, activation: Activation = nn.ReLU) -> Classifier:
@@ -74,7 +75,7 @@ def nin_classifier(shape: Shape, n_classes: int, activation: Activation = nn.ReL
         nn.Conv2d(192, 192, 1),
         activation(),
     )
-    return PooledClassifier(body, nn.Sequential(nn.Conv2d(192, n_classes, 1), GlobalMean()))
+    return PooledClassifier(body, nn.Sequential(nn.Conv2d(192, n_classes, 1), GlobalMean()), settles=True)
 
 
 class PooledClassifier(Classifier):

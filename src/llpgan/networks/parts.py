@@ -6,6 +6,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from llpgan.networks.first_weights import he_weights
+
 Shape = tuple[int, ...]
 Activation = Callable[[], nn.Module]
 
@@ -18,12 +20,22 @@ class Output(NamedTuple):
 
 
 class Classifier(nn.Module):
-    """A body that makes features and a head that makes logits of them."""
+    """A body that makes features and a head that makes logits of them.
 
-    def __init__(self, body: nn.Module, head: nn.Module) -> None:
+    Args:
+        body: from instances to features.
+        head: from features to logits.
+        settles: whether an estimator that makes this network settles its first weights on the training instances
+            (:func:`~llpgan.networks.settle`), as deep networks need.
+    """
+
+    def __init__(self, body: nn.Module, head: nn.Module, *, settles: bool = False) -> None:
         super().__init__()
         self.body = body
         self.head = head
+        self.settles = settles
+        if settles:
+            he_weights(self)
 
     def forward(self, instances: Tensor) -> Output:
         """Logits of the K real classes, and the features that feature matching compares."""

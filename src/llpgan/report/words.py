@@ -2,6 +2,7 @@
 
 from llpgan.evaluation import Estimate
 from llpgan.report.story import Story
+from llpgan.watching import explained_share, hardly_better
 
 MOST_CLASSES = 12  # that get a chart each
 
@@ -49,6 +50,12 @@ def shorten(name: str, most: int = 18) -> str:
     """
     line = " ".join(name.split())
     return line if len(line) <= most else line[: most - 1].rstrip() + "…"
+
+
+def next_to_nothing(story: Story) -> str | None:
+    """A warning where the bags are met hardly better than by the overall shares."""
+    prior = story.sizes @ story.proportions / story.sizes.sum()
+    return hardly_better(story.method, explained_share(story.proportions, story.scores.predicted, prior))
 
 
 def shown_classes(story: Story) -> list[int]:

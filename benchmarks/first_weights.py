@@ -1,0 +1,101 @@
+"""First weights, norms and dropout of the paper's network for colour images, by held-out bags.
+
+See :mod:`benchmarks.settings_by_bags`: 10,000 images to learn from and 2,500 to judge by, of CIFAR-10 and of SVHN
+(9,600 and 2,400), bags of 16.
+"""
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+from torch import nn
+from torch.nn.utils.parametrizations import weight_norm
+
+from benchmarks.label_free_real import folder_of
+from benchmarks.rows import Row
+from benchmarks.settings_by_bags import Array, Data, compared
+from llpgan import DLLP
+from llpgan.datasets import load_cifar10
+from llpgan.datasets.split import Split
+from llpgan.networks import Classifier, cifar_classifier, settle
+from llpgan.networks.parts import Activation, Shape
+
+N_ROWS, EPOCHS, BAG_SIZE, DRAW = 12_500, 5, 16, 100
+_PUBLISHED = np.array([0.2, 0.5, 0.5])
+Change = Callable[[Classifier], object]
+
+
+def _made(dropout: float, change: Change | None = None) -> Callable[[Shape, int, Activation], nn.Module]:
+    """A function that makes the network with a part of the published dropout, changed."""
+
+    def make(shape: Shape, n_classes: int, activation: Activation) -> nn.Module:
+        first, second, third = (dropout * _PUBLISHED).tolist()
+        network = cifar_classifier(shape, n_classes, activation, dropout=(first, second, third))
+        if change is not None:
+            change(network)
+        return network
+
+    return make
+
+
+def _unsettled(network: Classifier) -> None:
+    network.settles = False
+
+
+def _default_weights(network: Classifier) -> None:
+    network.settles = False
+    for layer in network.modules():
+        if isinstance(layer, nn.Conv2d | nn.Linear):
+            layer.reset_parameters()
+
+
+def _normed(make_norm: Callable[[int], nn.Module], network: Classifier) -> None:
+    """A norm after each convolution."""
+    for block in network.body.children():
+        if isinstance(block, nn.Sequential) and isinstance(block[0], nn.Conv2d):
+            block.insert(1, make_norm(block[0].out_channels))
+
+
+def _weight_normed(instances: Array, network: Classifier) -> None:
+    """Settled on instances here: a layer whose weight is a function of others cannot be settled later."""
+    from llpgan.chunks import as_tensor
+
+    network.settles = False
+    settle(network, as_tensor(instances[:256]).float() / 127.5 - 1)
+    for layer in network.modules():
+        if isinstance(layer, nn.Conv2d):
+            weight_norm(layer)
+
+
+def _candidates(instances: Array) -> dict[str, DLLP]:
+    slow, fast = (partial(DLLP, epochs=EPOCHS, learning_rate=rate) for rate in (3e-4, 1e-3))
+    return {
+        "settled, dropout x 0.3": slow(classifier=_made(0.3)),
+        "batch norm, dropout x 0.3, rate 0.001": fast(classifier=_made(0.3, partial(_normed, nn.BatchNorm2d))),
+        "settled, no dropout": slow(classifier=_made(0.0)),
+        "group norm, dropout x 0.3, rate 0.001": fast(
+            classifier=_made(0.3, partial(_normed, partial(nn.GroupNorm, 8)))
+        ),
+        "settled, dropout x 0.3, rate 0.001": fast(classifier=_made(0.3)),
+        "He, dropout x 0.3": slow(classifier=_made(0.3, _unsettled)),
+        "weight norm, settled, dropout x 0.3, rate 0.001": fast(
+            classifier=_made(0.3, partial(_weight_normed, instances))
+        ),
+        "settled, dropout as published": slow(classifier=_made(1.0)),
+        "PyTorch's weights, dropout x 0.3": slow(classifier=_made(0.3, _default_weights)),
+    }
+
+
+def _part(load: Callable[[str], Split], name: str, draw: int) -> tuple[Array, Array]:
+    images = load(str(folder_of(name)))
+    rows = np.random.default_rng(draw).permutation(len(images.labels))[:N_ROWS]
+    return images.instances[rows], images.labels[rows]
+
+
+def compared_on(title: str, load: Callable[[str], Split], name: str, results: str) -> list[Row]:
+    data = Data(title, partial(_part, load, name))
+    return compared(results, data, _candidates(data.rows(DRAW)[0]), bag_sizes=(BAG_SIZE,), draws=(DRAW,))
+
+
+def run() -> list[Row]:
+    return compared_on(f"{N_ROWS:,} images of CIFAR-10", load_cifar10, "cifar-10-batches-py", "first_weights")

@@ -1,0 +1,76 @@
+"""A folder of 400 small colour images in 25 bags: what a new user gets from ``llpgan fit``.
+
+Three of scikit-learn's digits, 16 x 16, in a colour drawn for each image; a bag is a folder of 16, and a CSV has
+its shares. ``fit`` runs as a user would run it, in a process of its own, and is judged by 139 other images.
+"""
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+from sklearn.datasets import load_digits
+
+from benchmarks.rows import Row
+from llpgan import load
+
+DIGITS, N_BAGS, BAG_SIZE, SEEDS = (3, 5, 8), 25, 16, (0, 1, 2)
+METHODS = ("default", "BagLogistic", "DLLP", "LLPGAN")
+Array = NDArray[Any]
+
+
+def run() -> list[Row]:
+    return [measured(method, seed) for method in METHODS for seed in SEEDS]
+
+
+def measured(method: str, seed: int) -> Row:
+    images, labels = coloured_digits(np.random.default_rng(seed))
+    n = N_BAGS * BAG_SIZE
+    with TemporaryDirectory() as folder:
+        shares = write_bags(Path(folder), images[:n], labels[:n])
+        started = time.perf_counter()
+        command = [sys.executable, "-m", "llpgan", "fit", f"{folder}/photos", "--proportions", str(shares)]
+        named = [] if method == "default" else ["--method", method]
+        more = ["--out", f"{folder}/model", "--seed", str(seed), "--report", "false"]
+        told = subprocess.run([*command, *named, *more], check=True, capture_output=True, text=True).stderr
+        seconds = time.perf_counter() - started
+        model = load(f"{folder}/model")
+    right = model.predict(images[n:]) == labels[n:].astype(str)
+    return {
+        "method": method,
+        "seed": seed,
+        "taken": type(model).__name__,
+        "accuracy": round(100 * float(right.mean()), 1),
+        "test_images": len(right),
+        "seconds": round(seconds, 1),
+        "told": told.strip().splitlines()[-3:],
+    }
+
+
+def coloured_digits(rng: np.random.Generator) -> tuple[Array, Array]:
+    """Images as bytes ``(N, 3, 16, 16)`` and their digits, in a random order."""
+    digits = load_digits()
+    rows = rng.permutation(np.flatnonzero(np.isin(digits.target, DIGITS)))
+    grey = digits.images[rows].repeat(2, axis=1).repeat(2, axis=2) / 16
+    colours = rng.uniform(80, 255, (len(rows), 3))
+    return (grey[:, None] * colours[:, :, None, None]).astype(np.uint8), digits.target[rows]
+
+
+def write_bags(folder: Path, images: Array, labels: Array) -> Path:
+    """``photos/BAG/IMAGE.png``, and the shares of each bag as CSV."""
+    lines = ["folder," + ",".join(map(str, DIGITS))]
+    for bag in range(N_BAGS):
+        rows = slice(bag * BAG_SIZE, (bag + 1) * BAG_SIZE)
+        place = folder / "photos" / f"bag{bag:02d}"
+        place.mkdir(parents=True)
+        for number, image in enumerate(images[rows]):
+            Image.fromarray(image.transpose(1, 2, 0)).save(place / f"{number:02d}.png")
+        lines.append(",".join([place.name, *(str((labels[rows] == digit).mean()) for digit in DIGITS)]))
+    shares = folder / "shares.csv"
+    shares.write_text("\n".join(lines) + "\n")
+    return shares
