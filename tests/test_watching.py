@@ -7,8 +7,15 @@ import pytest
 import torch
 from torch import nn
 
-from llpgan import DLLP, LLPGAN, Bags, MeanMap
-from llpgan.watching import TrainingWarning, Watcher, collapse
+from llpgan import DLLP, LLPGAN, BagLogistic, Bags, MeanMap
+from llpgan.watching import (
+    TrainingWarning,
+    Watcher,
+    collapse,
+    explained_share,
+    sampling_noise,
+    some_of_the_bags,
+)
 from tests.plain import plain_mlp
 
 
@@ -98,9 +105,9 @@ class Blind(nn.Module):
 
 
 def test_constant_predictions_of_a_network_are_told(bags):
-    said = training_warnings(lambda: DLLP(classifier=Blind(), epochs=2, random_state=0).fit_bags(bags))
-    assert len(said) == 1
-    assert said[0].startswith("DLLP predicts the same for every instance")
+    before, after = training_warnings(lambda: DLLP(classifier=Blind(), epochs=2, random_state=0).fit_bags(bags))
+    assert before.startswith("before training, the classifier's features or logits")
+    assert after.startswith("DLLP predicts the same for every instance")
 
 
 def test_constant_predictions_of_a_classical_method_are_told(rng):
@@ -136,3 +143,31 @@ def test_a_generator_that_cannot_learn_is_told(bags):
 def test_a_training_that_goes_well_is_left_alone(bags):
     for method in (DLLP, LLPGAN):
         assert training_warnings(lambda m=method: m(epochs=30, random_state=0).fit_bags(bags)) == []
+
+
+def test_bags_that_are_met_hardly_better_than_by_the_overall_shares_are_told(rng):
+    """Labels that follow from nothing, in large bags."""
+    bags = Bags.from_labels(rng.normal(size=(3000, 2)), rng.integers(2, size=3000), np.arange(3000) // 100)
+    (said,) = training_warnings(lambda: BagLogistic().fit_bags(bags))
+    assert said.startswith("BagLogistic meets the bags that it learned from hardly better than the overall shares")
+
+
+def test_bags_that_are_met_are_not_told(bags):
+    assert training_warnings(lambda: BagLogistic().fit_bags(bags)) == []
+
+
+@pytest.mark.parametrize(("n_bags", "size"), [(3000, 40), (60, 2000), (4, 30_000)])
+def test_what_was_learned_from_many_rows_is_judged_by_some(n_bags, size, rng):
+    labels = rng.random(n_bags * size) < np.repeat(rng.random(n_bags), size)
+    bags = Bags.from_labels(
+        labels[:, None] + 0.1 * rng.normal(size=(len(labels), 1)), labels, np.repeat(np.arange(n_bags), size)
+    )
+    shown, missing = some_of_the_bags(bags)
+    assert len(shown.instances) <= 20_000
+    probabilities = np.column_stack([shown.instances < 0.5, shown.instances >= 0.5]).astype(float)
+    noise = sampling_noise(shown, probabilities, missing)
+    assert explained_share(shown.proportions, shown.means(probabilities), bags.prior, noise) == pytest.approx(
+        1, abs=0.02
+    )
+    blind = np.tile(bags.prior, (len(shown.instances), 1))
+    assert explained_share(shown.proportions, shown.means(blind), bags.prior) == pytest.approx(0, abs=0.02)

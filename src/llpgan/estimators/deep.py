@@ -68,7 +68,7 @@ class DeepClassifier(LLPClassifier):
             of this size, with the same gradient, a third more time, and the memory of one chunk. None for all.
         mini_bag_size: from each larger bag a step takes only a new sample of this size: quicker, and approximate.
             The exact proportion loss is freed of the sample's bias (to second order). None for whole bags.
-        learning_rate: of Adam; None for 3e-3 on tables, and on images 1e-3 with MNIST's networks, 3e-4 with CIFAR's.
+        learning_rate: of Adam; None for 3e-3 on tables; on images 1e-3 with MNIST's networks, 3e-4 with CIFAR's.
         betas: of Adam; None for (0.5, 0.999) on tables and (0.5, 0.99) on images.
         weight_decay: of Adam, decoupled from the gradient.
         decay_from: from this part of the epochs on, the learning rate falls linearly to zero; 1 keeps it.
