@@ -1,6 +1,8 @@
 """Every estimator, one suite: scikit-learn's own checks, and ours on bags."""
 
 import pickle
+import re
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -13,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import llpgan
-from llpgan import Bags
+from llpgan import Bags, watching
 from llpgan.estimators import METHODS
 
 
@@ -176,6 +178,80 @@ def test_columns_of_a_frame_are_named(estimator, blobs):
     frame.loc[5, "income"] = np.nan
     with pytest.raises(ValueError, match="NaN in row 5, column 'income'"):
         estimator.fit(frame, *blobs[1:])
+
+
+@each_estimator
+@pytest.mark.parametrize(("value", "said"), [(np.inf, "inf"), (1e300, "1e+300"), (-4e38, "-4e+38")])
+def test_values_beyond_single_precision_are_refused_by_row_and_column(estimator, blobs, value, said):
+    instances, labels, groups = blobs
+    far = instances.copy()
+    far[5, 1] = value
+    with pytest.raises(ValueError, match=re.escape(f"{said} in row 5, column 1")):
+        clone(estimator).fit(far, labels, groups=groups)
+    with pytest.raises(ValueError, match=re.escape(f"{said} in row 5, column 1")):
+        estimator.fit(instances, labels, groups=groups).predict(far)
+
+
+@each_estimator
+@pytest.mark.parametrize("unit", [1e-30, 1e30])
+def test_units_do_not_matter(estimator, blobs, unit):
+    instances, labels, groups = blobs
+    assert estimator.fit(unit * instances, labels, groups=groups).score(unit * instances, labels) > 0.9
+
+
+@each_estimator
+def test_a_constant_column_changes_nothing_whatever_its_value(estimator, blobs):
+    """Networks start from other weights where there is a column more, but from the same for each value."""
+    instances, labels, groups = blobs
+
+    def probabilities(*columns):
+        table = np.column_stack([instances, *columns])
+        return clone(estimator).fit(table, labels, groups=groups).predict_proba(table)
+
+    zero = probabilities(np.zeros(80))
+    nearly = 1e18 + np.random.default_rng(0).integers(-500, 500, size=80)
+    for column in (np.ones(80), np.full(80, 0.1), np.full(80, 1e6), np.full(80, 1e18), np.full(80, -1e18), nearly):
+        np.testing.assert_allclose(probabilities(column), zero, atol=1e-6)
+    if not hasattr(estimator, "precision"):
+        np.testing.assert_allclose(probabilities(), zero, atol=1e-6)
+
+
+@each_estimator
+def test_a_column_far_from_zero_is_learned_from(estimator, blobs):
+    """Its digits would cancel in sums of rows that are not centred."""
+    _, labels, groups = blobs
+    noise = np.random.default_rng(1).normal(size=80)
+    column = (1e5 + 4 * labels + noise)[:, None]  # seven digits, as single precision has them
+    assert estimator.fit(column, labels, groups=groups).score(column, labels) > 0.9
+
+
+@each_estimator
+def test_bags_that_tell_nothing_are_told_before_training_and_make_nobody_sure(estimator, rng):
+    instances = rng.normal(size=(60, 2))
+    labels = np.tile([0, 0, 0, 1, 1], 12)
+    for groups in (np.arange(60) // 5, np.zeros(60)):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                probabilities = clone(estimator).fit(instances, labels, groups=groups).predict_proba(instances)
+            except ValueError as error:
+                assert "cannot tell the classes apart" in str(error)
+                continue
+        said = [w for w in caught if issubclass(w.category, watching.TrainingWarning)]
+        assert [w.category for w in said] == [watching.UninformativeBagsWarning]
+        if not hasattr(estimator, "precision"):
+            np.testing.assert_allclose(probabilities, np.tile([0.6, 0.4], (60, 1)), atol=1e-3)
+
+
+@each_estimator
+def test_no_nan_leaves_a_model(estimator, bags, monkeypatch):
+    model = estimator.fit_bags(bags)
+    lost = np.full((80, 2), 0.5)
+    lost[7] = np.nan
+    monkeypatch.setattr(type(model), "_probabilities", lambda self, instances: lost)
+    for use in (model.predict, model.predict_proba):
+        with pytest.raises(watching.TrainingError, match="gives row 7 no probabilities"):
+            use(bags.instances)
 
 
 @each_estimator

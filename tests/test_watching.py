@@ -9,7 +9,9 @@ from torch import nn
 
 from llpgan import DLLP, LLPGAN, BagLogistic, Bags, MeanMap
 from llpgan.watching import (
+    TrainingError,
     TrainingWarning,
+    UninformativeBagsWarning,
     Watcher,
     collapse,
     explained_share,
@@ -79,9 +81,59 @@ def test_a_rise_within_chance_or_shared_by_training_is_no_overfitting():
     assert warnings_of(losses(0.9 - 0.02 * epochs, 0.9 - 0.01 * epochs)) == []
 
 
-def test_lost_numbers_are_told_once():
-    said = warnings_of([{"proportion_loss": 0.5}] + [{"proportion_loss": float("nan")}] * 3)
-    assert said == ["epoch 2: the proportion loss is nan, the training is lost; try a smaller learning_rate"]
+def test_a_loss_that_is_no_number_ends_the_training():
+    watcher = Watcher()
+    watcher({"epoch": 1, "proportion_loss": 0.5})
+    with pytest.raises(TrainingError, match="epoch 2: the proportion loss is nan.*smaller learning_rate"):
+        watcher({"epoch": 2, "proportion_loss": float("nan")})
+
+
+def test_a_loss_that_is_no_number_is_only_told_where_held_out_bags_may_have_kept_an_epoch():
+    lost = {"proportion_loss": float("nan"), "held_out_loss": float("nan"), "held_out_error": 0.0}
+    said = warnings_of([{**lost, "proportion_loss": 0.5, "held_out_loss": 0.5}] + [lost] * 3)
+    assert len(said) == 1
+    assert "epoch 2: the proportion loss is nan, and the training is lost" in said[0]
+
+
+@pytest.mark.parametrize("method", [DLLP, LLPGAN])
+def test_a_training_that_ends_in_nan_is_an_error(method, bags):
+    with pytest.raises(TrainingError, match="the training is lost; try a smaller learning_rate"):
+        method(learning_rate=1e30, epochs=3, random_state=0).fit_bags(bags)
+
+
+def test_an_epoch_that_held_out_bags_kept_outlives_a_loss_that_is_no_number(bags):
+    """The loss of your own turns to NaN when the network has been trained for three epochs."""
+    calls = []
+
+    def loss(posteriors, bag_index, proportions):
+        calls.append(None)
+        broken = len(calls) > 3 * 8
+        return DLLP()._bag_loss()(posteriors, bag_index, proportions) * (float("nan") if broken else 1.0)
+
+    model = DLLP(proportion_loss=loss, epochs=6, bags_per_step=1, validation_fraction=0.2, random_state=0)
+    with pytest.warns(TrainingWarning, match="epoch 4: the proportion loss is nan"):
+        model.fit_bags(bags)
+    assert np.isfinite(model.predict_proba(bags.instances)).all()
+
+
+def test_a_generator_whose_weights_are_not_finite_is_an_error(bags):
+    def noise(n, size, device):
+        return torch.full((n, size), float("inf"), device=device)
+
+    with pytest.raises(TrainingError, match="the training is lost"):
+        LLPGAN(noise=noise, epochs=2, random_state=0).fit_bags(bags)
+
+
+def test_bags_that_tell_nothing_are_told_once_and_before_training(rng):
+    instances = rng.normal(size=(40, 2))
+    alike = Bags.from_labels(instances, np.tile([0, 0, 0, 1], 10), np.arange(40) // 4)
+    single = Bags.from_arrays(instances, np.zeros(40), [[0.75, 0.25]])
+    for bags, words in ((alike, "all 10 bags have the same proportions"), (single, "a single bag tells")):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", UninformativeBagsWarning)
+            with pytest.raises(UninformativeBagsWarning, match=words):
+                DLLP(epochs=1).fit_bags(bags)
+        assert len(training_warnings(lambda bags=bags: DLLP(epochs=2, random_state=0).fit_bags(bags))) == 1
 
 
 def test_a_class_that_is_gone_is_named_unless_it_is_rare():

@@ -13,10 +13,11 @@ Table = NDArray[np.float64]
 _CHUNK_BYTES = 2**24
 _ROUNDING = 1e-9
 _LAST_DIGITS = 1e-14
+LARGEST = 1e38  # of an instance's values: single precision ends at 3.4e38, and differences must not pass it
 
 
 def instances(values: Array, features: Sequence[str] | None = None, first_row: int = 0) -> None:
-    """Refuse what is not a non-empty array of finite numbers, one row an instance.
+    """Refuse what is not a non-empty array of finite numbers up to 1e38, one row an instance.
 
     Messages count rows from ``first_row`` on, where the instances are a part of all.
     """
@@ -27,7 +28,30 @@ def instances(values: Array, features: Sequence[str] | None = None, first_row: i
     if values.dtype.kind not in "biuf":
         raise ValueError(f"instances must be numbers, got dtype {values.dtype}")
     if values.dtype.kind == "f" and not getattr(values, "finite", False):  # a store knows that it is
-        _finite(values, features, first_row)
+        finite(values, features, first_row)
+
+
+def finite(values: Array, features: Sequence[str] | None = None, first_row: int = 0) -> None:
+    """Refuse values that are not finite, or that single precision cannot hold; named by row and column.
+
+    The rows are looked through a few at a time, so that a memory-mapped array is never read as a whole.
+    """
+    step = max(1, _CHUNK_BYTES // max(1, values[:1].nbytes))
+    for start in range(0, len(values), step):
+        chunk = np.asarray(values[start : start + step])
+        fine = np.isfinite(chunk)
+        if chunk.dtype != np.float16:  # which ends long before
+            fine &= np.abs(chunk) <= LARGEST
+        if not fine.all():
+            row, *place = (int(i) for i in np.argwhere(~fine)[0])
+            where = f"row {first_row + start + row}, {_column(place, features)}"
+            raise ValueError(_why_refused(float(chunk[(row, *place)]), where))
+
+
+def _why_refused(value: float, where: str) -> str:
+    if np.isfinite(value):
+        return f"{value:g} in {where}: instances must stay within ±{LARGEST:.0e}; give them in another unit"
+    return f"{'NaN' if np.isnan(value) else 'inf'} in {where}: instances must be finite"
 
 
 def same_length(name: str, values: Any, other_name: str, other: Any) -> None:
@@ -128,19 +152,6 @@ def agreeing_rows(rows: Table, bag_index: NDArray[np.int64], bag_ids: Sequence[H
             f"{rows[first[bag]].tolist()} and {rows[row].tolist()}"
         )
     return rows[first]
-
-
-def _finite(values: Array, features: Sequence[str] | None, first_row: int) -> None:
-    """Look through the rows a few at a time, so that a memory-mapped array is never read as a whole."""
-    step = max(1, _CHUNK_BYTES // max(1, values[:1].nbytes))
-    for start in range(0, len(values), step):
-        chunk = np.asarray(values[start : start + step])
-        finite = np.isfinite(chunk)
-        if not finite.all():
-            row, *place = (int(i) for i in np.argwhere(~finite)[0])
-            what = "NaN" if np.isnan(chunk[(row, *place)]) else "inf"
-            where = f"row {first_row + start + row}, {_column(place, features)}"
-            raise ValueError(f"{what} in {where}: instances must be finite")
 
 
 def _column(place: list[int], features: Sequence[str] | None) -> str:

@@ -4,21 +4,34 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
+
+from llpgan import _checks
 
 Array = NDArray[Any]
 _CHUNK_ROWS = 4096
+TO_ZERO = float(
+    np.finfo(np.float32).max
+)  # a scale that leaves nothing of a column; finite, so that sums of it are
+_ROUNDING = 16  # units in the last place: a column that varies by no more is constant
 
 
 def standard(table: Array) -> tuple[Array, Array]:
-    """Mean and standard deviation of each column; one for a constant column, so that it becomes zero.
+    """Mean and standard deviation of each column; ``TO_ZERO`` for a constant one, so that it becomes zero.
 
-    >>> standard(np.array([[0.0, 5.0], [4.0, 5.0]]))
-    (array([2., 5.]), array([2., 1.]))
+    A column that varies by no more than rounding is constant too: it tells nothing, whatever its size.
+
+    >>> standard(np.array([[0.0, 5.0, 1e18], [4.0, 5.0, 1e18 + 128]]))[1]
+    array([2.00000000e+00, 3.40282347e+38, 3.40282347e+38])
     """
     mean, deviation = moments(table)
-    constant = deviation <= 1e-6 * np.abs(mean)  # float32 would see nothing but rounding
-    return mean, np.where(constant, 1.0, deviation)
+    return mean, np.where(constant(mean, deviation), TO_ZERO, deviation)
+
+
+def constant(mean: Array, deviation: Array, precision: DTypeLike = np.float64) -> NDArray[np.bool_]:
+    """Which columns vary by no more than rounding."""
+    kind = np.finfo(precision)
+    return np.asarray((deviation <= _ROUNDING * float(kind.eps) * np.abs(mean)) | (deviation < float(kind.tiny)))
 
 
 def steady(table: Array) -> tuple[Array, Array]:
@@ -36,14 +49,27 @@ def steady(table: Array) -> tuple[Array, Array]:
 
 
 def moments(table: Array) -> tuple[Array, Array]:
-    """Mean and standard deviation of each column."""
-    total, squares = np.zeros(table.shape[1]), np.zeros(table.shape[1])
+    """Mean and standard deviation of each column.
+
+    Sums are of differences from the first row: a constant column has exactly its value as mean, and deviation 0.
+    A value that is not finite is refused, also in a file that was said to hold none.
+
+    >>> moments(np.full((3, 1), 0.1))
+    (array([0.1]), array([0.]))
+    """
+    first = np.asarray(table[:1], dtype=np.float64)[0]
+    total, reach, squares = np.zeros((3, table.shape[1]))
     for chunk in chunks(table):
-        total += chunk.sum(axis=0)
-    mean = total / len(table)
+        from_first = chunk - first
+        total += from_first.sum(axis=0)
+        reach = np.maximum(reach, np.abs(from_first).max(axis=0))
+    mean = first + total / len(table)
+    if not np.isfinite(mean).all():
+        _checks.finite(table)
+    unit = np.where(reach > 0, reach, 1.0)  # so that no square is beyond double precision, or rounded to zero
     for chunk in chunks(table):
-        squares += np.square(chunk - mean).sum(axis=0)
-    return mean, np.sqrt(squares / len(table))
+        squares += np.square((chunk - mean) / unit).sum(axis=0)
+    return mean, unit * np.sqrt(squares / len(table))
 
 
 def chunks(instances: Array) -> Iterator[Array]:

@@ -83,7 +83,7 @@ class CriticObjective(Game):
         total = losses["critic_loss"] + self.proportion_weight * losses["proportion_loss"]
         if self.kind.penalty:
             real = batch.instances.to(fakes.dtype)  # bytes have no gradient
-            losses["penalty"] = gradient_penalty(self._score, real, fakes, self.scaling.scale)
+            losses["penalty"] = gradient_penalty(self._score, real, fakes, self.scaling.spread)
             total = total + self.kind.penalty * losses["penalty"]
         minimise(total, self.classifier, self.critic)
         return losses

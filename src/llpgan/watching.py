@@ -19,20 +19,34 @@ _RISE = 0.01  # of the held-out loss, below which none would be missed
 _SURE = 0.02  # a loss below it: right on all but 2 in 100
 _FOOLED = 2.0  # a loss above it: wrong on more than 86 in 100
 _CONSTANT = 1e-3
-_SHOWN = 2000
 _JUDGED_BY = 20_000  # rows
 _FEWEST_BAGS = 50  # fewer whole bags than these would not show how bags differ
 _EXPLAINED = 0.1  # of how bags differ: with less, a method has learned next to nothing
 _ALIKE = 1e-9  # squared differences between bags: with less, all are alike
 _LOST = 0.01  # spread of features or logits, relative to their size; one part in 256 is bfloat16's resolution
+SAME_SHARE = 1e-9  # shares that differ by no more differ by rounding
+WHAT_TO_TRY = (
+    "try a smaller learning_rate, and look for values that are not finite in a loss or network of your own"
+)
 
 
 class TrainingWarning(UserWarning):
     """Something went wrong while a method learned; what it has learned may be of no use."""
 
 
+class UninformativeBagsWarning(TrainingWarning):
+    """The bags cannot tell the classes apart, whatever the method."""
+
+
+class TrainingError(ValueError):
+    """A training that ended in weights or predictions that are not finite: there is no model."""
+
+
 class Watcher:
-    """Listens to a training, and warns once of each thing that goes wrong."""
+    """Listens to a training, and warns once of each thing that goes wrong.
+
+    A loss that is not finite ends the training, unless held-out bags may have kept an epoch before it.
+    """
 
     def __init__(self) -> None:
         self.history: list[Mapping[str, float]] = []
@@ -41,6 +55,8 @@ class Watcher:
     def __call__(self, row: Mapping[str, float]) -> None:
         """Take in an epoch's row."""
         self.history.append(row)
+        if "held_out_loss" not in row and (lost := lost_numbers(self.history)) is not None:
+            raise TrainingError(lost)
         for check in list(self.left):
             if (said := check(self.history)) is not None:
                 self.left.remove(check)
@@ -50,15 +66,41 @@ class Watcher:
 def lost_numbers(history: History) -> str | None:
     """A loss that is no number any more.
 
-    >>> lost_numbers([{"epoch": 3, "proportion_loss": float("nan")}])
-    'epoch 3: the proportion loss is nan, the training is lost; try a smaller learning_rate'
+    >>> lost_numbers([{"epoch": 3, "proportion_loss": float("nan")}])[:61]
+    'epoch 3: the proportion loss is nan, and the training is lost'
     """
     row = history[-1]
     for name in row:
         if name.endswith("_loss") and not np.isfinite(row[name]):
             what = f"epoch {row['epoch']:.0f}: the {name.replace('_', ' ')} is {row[name]}"
-            return f"{what}, the training is lost; try a smaller learning_rate"
+            return f"{what}, and the training is lost; {WHAT_TO_TRY}"
     return None
+
+
+def refuse_lost(method: str, weights: Mapping[str, Array]) -> None:
+    """Refuse a model with weights that are not finite."""
+    for name, values in weights.items():
+        if not np.isfinite(values).all():
+            raise TrainingError(f"{method}: {name} is not finite, and the training is lost; {WHAT_TO_TRY}")
+
+
+def tell_nothing(bags: Bags) -> str | None:
+    """Why these bags tell nothing of the classes, if they do not: all have the same proportions.
+
+    >>> tell_nothing(Bags.from_labels(np.zeros((4, 1)), [0, 1, 1, 0], groups=[0, 0, 1, 1]))[:58]
+    'all 2 bags have the same proportions: they tell how common'
+    """
+    if np.ptp(bags.proportions, axis=0).max() > SAME_SHARE:
+        return None
+    told = (
+        "a single bag tells"
+        if bags.n_bags == 1
+        else f"all {bags.n_bags} bags have the same proportions: they tell"
+    )
+    return (
+        f"{told} how common the classes are, but nothing about which instances belong to them; no prediction from "
+        f"such bags is better than chance: give bags whose proportions differ"
+    )
 
 
 def dead_generator(history: History) -> str | None:
@@ -214,8 +256,8 @@ def sampling_noise(bags: Bags, probabilities: Array, missing: Array | float) -> 
     return variance.sum(axis=1) / np.maximum(sizes - 1, 1) * missing
 
 
-def some_rows(instances: Array, n: int = _SHOWN) -> Array:
-    """About so many instances, spread evenly: enough to see a collapse by."""
+def some_rows(instances: Array, n: int) -> Array:
+    """About so many instances, spread evenly."""
     return np.asarray(instances[:: max(1, len(instances) // n)])
 
 

@@ -1,5 +1,6 @@
 """The one base class: scikit-learn's contract on one side, bags on the other."""
 
+import warnings
 from abc import abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
@@ -71,7 +72,9 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         instances = self._checked(self._encoded(X), reset=False)
         _checks.instances(instances, self._feature_names())
         self._refuse_other_shape(instances)
-        return self._probabilities(instances)
+        probabilities = self._probabilities(instances)
+        self._refuse_no_probabilities(probabilities, instances)
+        return probabilities
 
     def score(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> float:
         """Accuracy, where ``y`` holds labels; where it holds proportions, how well the bags are met.
@@ -92,8 +95,10 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """The probability of each class for instances that are checked."""
 
     def _start(self, bags: Bags) -> None:
-        """Check the settings, and note what predictions will be of."""
+        """Check the settings, warn of bags that tell nothing, and note what predictions will be of."""
         self._validate_params()
+        if (said := watching.tell_nothing(bags)) is not None:
+            warnings.warn(said, watching.UninformativeBagsWarning, stacklevel=3)
         self.classes_ = bags.classes
         self.n_features_in_ = bags.instances.shape[1]
         self.instance_shape_ = bags.instances.shape[1:]
@@ -102,9 +107,12 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._note_features(None if bags.encoder else bags.features)
 
     def _finish(self, bags: Bags) -> Self:
-        """Warn where next to nothing was learned, by what the model says of some of its bags."""
+        """Refuse predictions that are not finite, and warn where next to nothing was learned."""
         shown, missing = watching.some_of_the_bags(bags)
         probabilities, method = self._probabilities(shown.instances), type(self).__name__
+        self._refuse_no_probabilities(probabilities, shown.instances)
+        if watching.tell_nothing(bags) is not None:  # which was said before
+            return self
         noise = watching.sampling_noise(shown, probabilities, missing)
         explained = watching.explained_share(shown.proportions, shown.means(probabilities), bags.prior, noise)
         collapsed = watching.collapse(method, probabilities, bags.prior, bags.classes)
@@ -150,6 +158,18 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 f"instances of shape {instances.shape[1:]}, but this {type(self).__name__} was trained on "
                 f"{self.instance_shape_}"
             )
+
+    def _refuse_no_probabilities(self, probabilities: Array, instances: Array) -> None:
+        """No NaN leaves a model: it comes from the instances, or from what was learned."""
+        wrong = ~np.isfinite(probabilities).all(axis=1)
+        if not wrong.any():
+            return
+        _checks.finite(instances, self._feature_names())
+        raise watching.TrainingError(
+            f"{type(self).__name__} gives row {int(wrong.argmax())} no probabilities, but "
+            f"{probabilities[wrong.argmax()].tolist()}: what it learned is not finite, or the row lies too far "
+            f"from all that it learned from; {watching.WHAT_TO_TRY}"
+        )
 
 
 def _are_labels(y: Any) -> bool:

@@ -45,7 +45,7 @@ from llpgan.processes import processes
 from llpgan.ranks import Ranks
 from llpgan.scaling import Scaling
 from llpgan.training import Listener, Plan, posteriors_of, train
-from llpgan.watching import Watcher, some_rows
+from llpgan.watching import Watcher, refuse_lost, some_rows
 
 _SETTLED_ON = 256  # instances
 _ONLY_WATCHING = {"verbose", "checkpoint", "tensorboard"}  # settings that do not change what is learned
@@ -175,6 +175,7 @@ class DeepClassifier(LLPClassifier):
                 listeners=listeners,
             )
         self._keep(classifier, objective)
+        refuse_lost(type(self).__name__, self._weights())
         return self._finish(bags)
 
     @abstractmethod
@@ -209,6 +210,17 @@ class DeepClassifier(LLPClassifier):
     def _keep(self, classifier: nn.Module, objective: Objective) -> None:
         """What is left of a training: networks that any machine can load."""
         self.classifier_ = classifier.cpu().eval()
+
+    def _weights(self) -> dict[str, Array]:
+        """The weights of all trained networks, by name."""
+        networks = {
+            name: value for name, value in vars(self).items() if isinstance(value, nn.Module) and name[-1] == "_"
+        }
+        return {
+            f"{network}.{name}": weights.detach().float().numpy()
+            for network, module in networks.items()
+            for name, weights in module.named_parameters()
+        }
 
     def _probabilities(self, instances: Array) -> Array:
         home = next(self.classifier_.parameters()).device  # not the CPU while a monitor looks on

@@ -14,6 +14,7 @@ from llpgan.estimators.base import Array
 # From scores (outputs, N) to the loss's value and its slope in each score.
 Loss = Callable[[Array], tuple[float, Array]]
 _MAX_ITERATIONS = 2000
+_FAR = 1e4  # scales from zero: columns whose mean is further off are centred first, or sums would cancel
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,8 @@ class Linear:
 class Features:
     """Rows in one scale, (x − shift) / scale, without a copy of them: the scale goes into the weights.
 
+    Rows are copied and centred only where a column lies so far from zero that its digits would cancel.
+
     >>> features = Features.of(np.array([[0.0, 1.0], [4.0, 1.0]]), shift=np.array([2.0, 1.0]), scale=2.0)
     >>> features.array()
     array([[-1.,  0.],
@@ -48,10 +51,11 @@ class Features:
     @classmethod
     def of(cls, rows: Array, shift: Array | float = 0.0, scale: Array | float = 1.0) -> "Features":
         """Rows in double precision, and the same shift and scale for all columns where one number is given."""
-        n_columns = rows.shape[1]
-        return cls(
-            np.asarray(rows, np.float64), np.broadcast_to(shift, n_columns), np.broadcast_to(scale, n_columns)
-        )
+        rows = np.asarray(rows, np.float64)
+        shift, scale = np.broadcast_to(shift, rows.shape[1]), np.broadcast_to(scale, rows.shape[1])
+        if np.any(np.abs(shift) > _FAR * scale):
+            rows, shift = rows - shift, np.zeros_like(shift)
+        return cls(rows, shift, scale)
 
     def __len__(self) -> int:
         return len(self.rows)
