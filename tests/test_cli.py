@@ -166,7 +166,7 @@ def test_an_output_that_exists_is_kept_unless_overwrite(files, capsys):
     ("command", "message"),
     [
         (["fit", "nobody.csv", "--bag", "state"], "error: there is no file nobody.csv"),
-        (FIT[:2], "error: say which column holds the bag of each row (bag)"),
+        (FIT[:2], "error: say which column holds the bag of each row (--bag)"),
         (["fit", "people.csv", "--bag", "county", "--label", "vote"], "people.csv has no column 'county'"),
         ([*FIT, "--columns.drop", "[ages]"], "no column 'ages'; there are 'state', 'age'"),
         ([*FIT, "--out", "people.csv/model"], "people.csv is a file, not a folder"),
@@ -198,19 +198,19 @@ def test_debug_shows_the_traceback(files):
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        (["fit", "people.csv", "--bags", "state"], "unrecognized arguments: --bags state"),
+        (["fit", "people.csv", "--bags", "state"], "there is no option --bags; did you mean --bag?"),
         (
             ["fit", "people.csv", "--method", "Magic"],
             "there is no method 'Magic'; there are DLLP, LLPGAN, MeanMap",
         ),
         (
             ["fit", "people.csv", "--method", "DLLP", "--method.epoch", "3"],
-            "--method: .*DLLP.*'epoch' is not accepted",
+            r"--method: DLLP has no setting 'epoch' \(did you mean epochs\?\)",
         ),
         (["fit", "people.csv", "--seed", "first"], "--seed: Expected a whole number. Got value: first"),
         (["fit"], "the following arguments are required: data"),
         (["fit", "--config", "nowhere.yaml"], "--config: File does not exist"),
-        (["compare", "people.csv", "--methods", "DLLP"], r"--methods: Expected a list, as '\[one, two\]'"),
+        (["fit", "people.csv", "--method", "dllp"], r"there is no method 'dllp' \(did you mean DLLP\?\)"),
         (["compare", "people.csv", "--methods", "[Magic]"], "there is no method 'Magic'; there are DLLP"),
         (["compare", "people.csv", "--time_limit", "soon"], "--time_limit: Expected a number"),
         (["export", "tflite", "model"], "--format: Expected one of 'onnx'. Got value: tflite"),
@@ -234,8 +234,7 @@ def test_help_and_version(capsys):
     assert all(f"llpgan {command}" in said for command in cli.COMMANDS)
     assert cli.main(["--version"]) == 0
     assert capsys.readouterr().out == f"llpgan {llpgan.__version__}\n"
-    with pytest.raises(SystemExit):
-        cli.main(["fit", "--help"])
+    assert cli.main(["fit", "--help"]) == 0
     said = capsys.readouterr().out
     assert "--proportions" in said
     assert "the column, or the columns, that say which bag" in said

@@ -1,16 +1,19 @@
-"""The command line: ``llpgan COMMAND``, of which each is a function in :mod:`llpgan.commands`."""
+"""The command line: ``llpgan COMMAND``, of which each is a function in :mod:`llpgan.commands`.
+
+What a command needs is imported when it runs, so that ``llpgan --help`` answers at once.
+"""
 
 import re
 import sys
 import warnings
+from argparse import ArgumentError
 from collections.abc import Callable, Sequence
+from functools import partial
 from importlib import import_module
 from typing import Any
 
-from jsonargparse import ArgumentError, ArgumentParser
-
 import llpgan
-from llpgan.estimators import METHODS
+from llpgan.commands.streams import any_encoding, drop_output, visible
 
 # A command is the function of its name in llpgan.commands: its parameters are the options, its docstring the help.
 COMMANDS = {
@@ -29,78 +32,109 @@ _KINDS = {
     "<class 'int'>": "whole number",
     "<class 'float'>": "number",
     "<class 'bool'>": "true or false",
-    "<class 'list'>": "list, as '[one, two]'",
-    "<class 'tuple'>": "list, as '[1, 2]'",
-    "<class 'collections.abc.Sequence'>": "list, as '[one, two]'",
 }
-_BAD_INPUT, _BAD_USAGE, _INTERRUPTED = 1, 2, 130
+_HELP = ("--help", "-h")
+_BAD_INPUT, _BAD_USAGE, _INTERRUPTED, _NOBODY_READS = 1, 2, 130, 141
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; gives its exit code: 0, or 1 if the data or the machine did not allow it, 2 for bad usage."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        with any_encoding():
+            return _answered(list(sys.argv[1:] if arguments is None else arguments))
+    except BrokenPipeError:
+        drop_output()
+        return _NOBODY_READS
+
+
+def _answered(given: list[str]) -> int:
     debug = "--debug" in given
-    name, *options = [part for part in given if part != "--debug"] or ["--help"]
+    name, *words = [part for part in given if part != "--debug"] or ["--help"]
     if name not in COMMANDS:
         return _no_command(name)
     try:
         with warnings.catch_warnings():  # a caller in Python keeps its own way to show them
-            warnings.showwarning = _as_note
-            _run(name, options)
+            warnings.showwarning = partial(_as_note, name)
+            _run(name, words)
     except ArgumentError as error:
-        print(f"llpgan {name}: error: {_usage_in_words(error)}; llpgan {name} --help tells more", file=sys.stderr)
+        _say(f"llpgan {name}: error: {_usage_in_words(error)}; llpgan {name} --help tells more")
         return _BAD_USAGE
     except KeyboardInterrupt:
-        print(f"llpgan {name}: interrupted", file=sys.stderr)
+        _say(f"llpgan {name}: interrupted")
         return _INTERRUPTED
+    except BrokenPipeError:
+        raise
     except Exception as error:
         if debug:
             raise
-        print(f"llpgan {name}: error: {_one_line(error)}", file=sys.stderr)
+        _say(f"llpgan {name}: error: {_as_typed(name, _one_line(error))}")
         return _BAD_INPUT
     return 0
 
 
-def parser_of(name: str, function: Callable[..., Any]) -> ArgumentParser:
-    """The options of a command, from the signature of its function."""
-    parser = ArgumentParser(prog=f"llpgan {name}", description=COMMANDS[name], exit_on_error=False)
-    parser.add_argument("--config", action="config", help="a file of options (YAML); --print_config writes one")
-    parser.add_function_arguments(function, as_positional=True)
-    for action in parser._actions:
-        if getattr(action, "_typehint", action.type) is bool:  # a bare --overwrite says yes
-            action.nargs, action.const = "?", True
-    return parser
+def _run(name: str, words: list[str]) -> None:
+    function = _function(name)
+    if any(word in _HELP for word in words):
+        from llpgan.commands.helping import help_on_command
+
+        print(help_on_command(name, function))
+    elif words and words[0].startswith(("--method.help", "--methods.help")):
+        _print_method_help(words)
+    else:
+        from llpgan.commands.parsing import arguments_of
+
+        function(**arguments_of(name, function, words))
 
 
-def _run(name: str, options: list[str]) -> None:
-    function = getattr(import_module(f"llpgan.commands.{name}"), name)
-    parser = parser_of(name, function)
-    parsed = parser.instantiate(parser.parse_args(options))
-    function(**{option: value for option, value in vars(parsed).items() if option != "config"})
+def _function(name: str) -> Callable[..., Any]:
+    return getattr(import_module(f"llpgan.commands.{name}"), name)
+
+
+def _print_method_help(words: Sequence[str]) -> None:
+    from llpgan.commands.helping import help_on_method
+    from llpgan.commands.methods import method_name
+
+    named = [*words[0].split("=", 1)[1:], *words[1:]] or [""]
+    try:
+        print(help_on_method(method_name(named[0])))
+    except ValueError as error:
+        raise ArgumentError(None, str(error)) from None
 
 
 def _no_command(name: str) -> int:
     if name == "--version":
         print(f"llpgan {llpgan.__version__}")
         return 0
-    asked = name in ("--help", "-h", "help")
+    asked = name in (*_HELP, "help")
     lines = [f"  llpgan {command:<9} {what}" for command, what in COMMANDS.items()]
-    said = [] if asked else [f"llpgan: error: there is no command {name!r}\n"]
+    said = [] if asked else [f"llpgan: error: there is no command {visible(name)!r}\n"]
     text = [*said, "Classifiers of single instances from the class proportions of bags.\n", *lines]
     text.append("\nllpgan COMMAND --help tells its options; --debug shows the traceback of an error.")
     print("\n".join(text), file=sys.stdout if asked else sys.stderr)
     return 0 if asked else _BAD_USAGE
 
 
-def _as_note(message: Warning | str, *_: Any, **__: Any) -> None:
-    print(f"note: {message}", file=sys.stderr)
+def _say(text: str) -> None:
+    print(visible(text), file=sys.stderr)
+
+
+def _as_note(name: str, message: Warning | str, *_: Any, **__: Any) -> None:
+    _say(f"note: {_as_typed(name, str(message))}")
+
+
+def _as_typed(name: str, text: str) -> str:
+    """A message that names a parameter in brackets, as ``(bag)``, with the option as the user types it."""
+    from llpgan.commands.options import options_of
+
+    options = {option.name.rpartition(".")[2]: option.name for option in options_of(_function(name))}
+    return re.sub(
+        r"\((\w+)\)", lambda found: f"(--{options[found[1]]})" if found[1] in options else found[0], text
+    )
 
 
 def _usage_in_words(error: ArgumentError) -> str:
     """Of a parser's many lines those that tell what is wrong, as one."""
-    text = re.sub(r'^Parser key "([^"]+)":', r"--\1:", str(error))
-    if unknown := re.search(r"Expected a dot import path string: (.*)", text):
-        return f"there is no method {unknown[1]!r}; there are {', '.join(METHODS)}"
+    text = re.sub(r'^Parser key "([^"]+)":|^argument --?([\w.]+):', r"--\1\2:", str(error))
     causes = re.findall(r"^    - (.*(?:\n {8}.*)*)", text, re.MULTILINE)
     told = [cause for cause in causes if "NoneType" not in cause] or [text]
     where = f"{text.splitlines()[0]} " if causes else ""

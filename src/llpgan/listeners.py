@@ -1,15 +1,46 @@
 """Who listens to a training: each is called with every epoch's row."""
 
+import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from llpgan.training import Listener, Row
 
+_LINES = 5  # of progress, where there is no terminal
+
 
 @contextmanager
-def progress_bar(title: str, epochs: int) -> Iterator[Listener]:
-    """A bar of epochs in the terminal, with the newest losses."""
+def progress(title: str, epochs: int) -> Iterator[Listener]:
+    """How far a training is: a bar of epochs in a terminal; elsewhere, as in a log file, a few plain lines."""
+    from rich.console import Console
+
+    console = Console()
+    if console.is_terminal or console.is_jupyter:
+        with _bar(title, epochs) as bar:
+            yield bar
+    else:
+        yield _lines(title, epochs)
+
+
+def _lines(title: str, epochs: int) -> Listener:
+    """A line after the first epoch, which tells how long the others will take, and after each fifth of them."""
+    start = time.perf_counter()
+    told = {1, *(round(part * epochs / _LINES) for part in range(1, _LINES + 1))}
+
+    def show(row: Row) -> None:
+        epoch = int(row["epoch"])
+        if epoch in told:
+            seconds = time.perf_counter() - start
+            print(f"{title}: epoch {epoch} of {epochs}, {_losses(row)}; {seconds:.0f} s so far", file=sys.stderr)
+
+    return show
+
+
+@contextmanager
+def _bar(title: str, epochs: int) -> Iterator[Listener]:
+    """With the newest losses."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
     from rich.table import Column
 

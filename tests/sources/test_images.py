@@ -126,8 +126,8 @@ def test_an_image_of_another_size(tmp_path, save):
     save("cats/1.png", (6, 5))
     save("dogs/1.png", (7, 5))
     assert refused(tmp_path) == (
-        f"{tmp_path}, row 1: {tmp_path}/dogs/1.png is 5 x 7 pixels, but the others are 5 x 6: give an image size "
-        f"that all are brought to"
+        f"{tmp_path}, row 1: {tmp_path}/dogs/1.png is 5 x 7 pixels, but the others are 5 x 6: bring all to one "
+        f"size (image_size), or those to predict to that of the others (resize)"
     )
 
 

@@ -1,19 +1,21 @@
 """``llpgan compare``: methods judged by bags that they have not seen, and the chosen one trained on all."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
 from llpgan.bags import Bags
-from llpgan.commands.fit import page
+from llpgan.commands.fit import in_the_end, origin, refuse_idle_names, told, trained
+from llpgan.commands.options import passing_on
 from llpgan.commands.terminal import terminal
 from llpgan.estimators.base import LLPClassifier
 from llpgan.files import refuse_existing, whole_file
 from llpgan.model_files import save
 from llpgan.model_files.manifest import MANIFEST
+from llpgan.report import render
 from llpgan.selection import QUICK, Comparison, WithinBagKFold
 from llpgan.selection import compare as compared
 from llpgan.selection.candidates import OVERALL
@@ -21,10 +23,12 @@ from llpgan.selection.showing import as_figure, as_markdown, as_table
 from llpgan.selection.trials import Row
 
 
+@passing_on(Bags.from_tables, "instances")
 def compare(
     data: str,
     *,
     methods: list[LLPClassifier] | None = None,
+    label_names: Sequence[str] = (),
     folds: int = 5,
     inside: bool = False,
     score: str = "cross_entropy",
@@ -41,11 +45,15 @@ def compare(
 
     A comparison that was stopped goes on: the same command in the same folder runs only the folds that it lacks.
 
+    Examples:
+        llpgan compare people.csv --bag state --proportions results.csv --methods MeanMap,BagLogistic
+
     Args:
         data: a table of rows (.csv, .csv.gz, .parquet), a folder of folders of images (each a bag), or an .npz.
-        methods: names, as '[MeanMap, LLPGAN]'; with settings, as a list of class_path and init_args (YAML). By
-            default the quick ones and DLLP; LLPGAN takes three times as long, AlterSVM and ConvSVM are for few
+        methods: names, as MeanMap,LLPGAN; with settings, as a list of class_path and init_args in a config file.
+            By default the quick ones and DLLP; LLPGAN takes three times as long, AlterSVM and ConvSVM are for few
             rows.
+        label_names: the class of each of the label's values, in their sorted order, where they have other names.
         folds: into how many parts the bags are divided; each is held out once.
         inside: divide the rows of each bag instead, which is right for few large bags.
         score: cross_entropy, total_variation or hard_total_variation of held-out bags.
@@ -61,9 +69,13 @@ def compare(
     folder = Path(out)
     refuse_existing(folder / "model", overwrite, mark=MANIFEST)
     console = terminal(stderr=True)
+    refuse_idle_names(label_names, tables)
     bags = Bags.from_tables(data, **tables)
     n_trials = (len(QUICK if methods is None else methods) + 1) * folds
-    console.print(f"{data}: {len(bags.instances):,} rows in {bags.n_bags:,} bags; {n_trials} trials")
+    console.print(
+        f"{data}: {len(bags.instances):,} rows in {bags.n_bags:,} bags; {n_trials} trials", soft_wrap=True
+    )
+    console.print(origin(data, bags, tables), soft_wrap=True)
     found = compared(
         bags,
         methods,
@@ -80,9 +92,13 @@ def compare(
     _write(found, folder)
     _say_doubt(console, found)
     console.print(f"training {found.chosen} on all bags")
-    model = found.refit(bags)
-    pages = {"report.html": page(model, bags, data, tables.get("label"))} if report else {}
+    model, seconds = trained(found.methods[found.chosen], bags, seed)
+    story = None
+    if report:
+        story = told(model, bags, data, tables.get("label"), label_names, origin(data, bags, tables))
+    pages = {} if story is None else {"report.html": render(story)}
     save(model, folder / "model", overwrite=overwrite, pages=pages)
+    console.print(in_the_end(model, bags, seconds, story), soft_wrap=True)
     console.print(f"saved {folder / 'model'}, {folder / 'comparison.md'}, {folder / 'comparison.svg'}")
     return found
 

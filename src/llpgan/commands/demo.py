@@ -10,13 +10,14 @@ from rich.table import Table
 
 from llpgan import DLLP, BagLogistic
 from llpgan.bags import Bags
-from llpgan.commands.fit import page
+from llpgan.commands.fit import told
 from llpgan.datasets.election import LABEL, PEOPLE, RESULTS, Election, load_election
 from llpgan.estimators.base import Array, LLPClassifier
 from llpgan.evaluation import label_scores
 from llpgan.files import refuse_existing
 from llpgan.model_files import save
 from llpgan.model_files.manifest import MANIFEST
+from llpgan.report import render
 
 _SHOWN_STATES = ("California", "Ohio", "Wyoming")
 _SHOWN_PEOPLE = ("state", "age", "race", "ideology", "party_id")
@@ -109,9 +110,8 @@ def _in_words(value: Any) -> str:
 def _keep(model: LLPClassifier, bags: Bags, folder: Path, overwrite: bool) -> None:
     """The model with its report, and the two tables."""
     folder.mkdir(parents=True, exist_ok=True)
-    save(
-        model, folder / "model", overwrite=overwrite, pages={"report.html": page(model, bags, str(PEOPLE), LABEL)}
-    )
+    story = told(model, bags, str(PEOPLE), LABEL, from_where=f"proportions: those of {RESULTS.name}")
+    save(model, folder / "model", overwrite=overwrite, pages={"report.html": render(story)})
     for table in (PEOPLE, RESULTS):
         shutil.copyfile(table, folder / table.name)
 

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from llpgan.commands.labels import labels_as_classes
 from llpgan.commands.opening import instances_of, opened
+from llpgan.commands.streams import visible
 from llpgan.commands.terminal import terminal
 from llpgan.estimators.base import LLPClassifier
 from llpgan.evaluation import BagScores, Estimate, LabelScores, Verdict, judge_without_labels, label_scores
@@ -59,10 +60,15 @@ def evaluate(
     bag: str | Sequence[str] | None = None,
     proportions: str | None = None,
     counts: str | None = None,
+    image: str | None = None,
+    resize: bool = False,
     out: str | None = None,
     overwrite: bool = False,
 ) -> Evaluation:
     """Judge a saved model by labels of single rows, by proportions of bags, or by both.
+
+    Examples:
+        llpgan evaluate model people.csv --bag state --proportions results.csv
 
     Args:
         model: the folder of a saved model.
@@ -72,12 +78,14 @@ def evaluate(
         bag: the column, or the columns, that say which bag a row belongs to.
         proportions: a table with a row a bag: the columns of the bag, and a column a class.
         counts: a table like proportions that holds counts.
+        image: the column that holds paths of images, where it has another name than in the training.
+        resize: bring images of another size to that of the training.
         out: a file (.json) for the figures; they are always shown.
         overwrite: replace the file that is there.
     """
     if out is not None:
         refuse_existing(Path(out), overwrite)
-    loaded, rows = opened(model, data)
+    loaded, rows = opened(model, data, image, resize)
     found = evaluated(loaded, rows, label, label_names, bag, proportions, counts)
     console = terminal()
     console.print(_as_table(found))
@@ -106,6 +114,7 @@ def evaluated(
         raise ValueError("nothing to judge by: give a label, or a bag and its proportions or counts")
     truth = None
     if label is not None:
+        refuse_learned(model, label)
         truth = labels_as_classes(label_values(rows, label), model.classes_, label, label_names)
     bags = shared_bags(rows, model.classes_, bag, proportions, counts) if by_bags else None
     instances = instances_of(model, rows)
@@ -117,6 +126,15 @@ def evaluated(
         else judge_without_labels(replace(bags, instances=instances, features=_names(model)), probabilities),
         classes=model.classes_.tolist(),
     )
+
+
+def refuse_learned(model: LLPClassifier, label: str) -> None:
+    """Refuse to judge by a column that the model learned from: it would seem better than it is."""
+    if model.encoder_ is not None and label in model.encoder_.positions:
+        raise ValueError(
+            f"the model learned from column {label!r} and cannot be judged by it (label): train one without it, by "
+            f"naming it the label or leaving it out, or judge by another column"
+        )
 
 
 def _names(model: LLPClassifier) -> Sequence[str] | None:
@@ -147,7 +165,7 @@ def in_words(verdict: Verdict) -> Text:
     bounds = verdict.worst_case
     return Text.assemble(
         ("Without labels.", "bold"),
-        f" {verdict.why}\n",
+        visible(f" {verdict.why}\n"),
         ("In the worst case", "bold"),
         f", whatever the bags: on these rows between {bounds.lowest_accuracy:.1%} "
         f"and {bounds.highest_accuracy:.1%} of single predictions are right, if the given shares are exact (the "

@@ -1,6 +1,8 @@
 """``llpgan fit``: from files to a trained model and its report."""
 
+import time
 import warnings
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,26 +11,28 @@ import numpy as np
 import llpgan
 from llpgan.bags import Bags
 from llpgan.commands.labels import labels_as_classes
+from llpgan.commands.options import passing_on
 from llpgan.commands.terminal import terminal
-from llpgan.estimators import METHODS
 from llpgan.estimators.base import Array, LLPClassifier
+from llpgan.evaluation import BagScores, bag_scores
 from llpgan.files import refuse_existing
 from llpgan.model_files import save
 from llpgan.model_files.manifest import MANIFEST
 from llpgan.processes import is_first_process
-from llpgan.report import render, tell
+from llpgan.report import Story, render, tell
 from llpgan.selection.candidates import seeded
 from llpgan.sources import label_values, open_rows
 from llpgan.stored_instances import StoredInstances
 
 _ROWS_TOLD = 100_000  # in the report on a store
-_KNOWN = [getattr(llpgan, name) for name in METHODS]  # so that the command line knows them by name
 
 
+@passing_on(Bags.from_tables, "instances")
 def fit(
     data: str,
     *,
     method: LLPClassifier | None = None,
+    label_names: Sequence[str] = (),
     seed: int = 0,
     out: str = "model",
     report: bool = True,
@@ -37,11 +41,15 @@ def fit(
 ) -> LLPClassifier:
     """Learn a classifier of rows from the class proportions of their bags, and save it with a report.
 
+    Examples:
+        llpgan fit people.csv --bag state --proportions results.csv --out model
+
     Args:
         data: a table of rows (.csv, .csv.gz, .parquet), a folder of folders of images (each a bag), an .npz, or a
             store, which stays on disk and holds its proportions already.
         method: the method by name, such as DLLP; its settings as --method.epochs 50. If none is named, tables are
             learned by BagLogistic, in seconds, images by LLPGAN, and tables in a store by DLLP.
+        label_names: the class of each of the label's values, in their sorted order, where they have other names.
         seed: the method's random_state, if that is not set: the same seed gives the same model.
         out: the folder for the model and its report.html.
         report: whether to write a report.
@@ -50,15 +58,71 @@ def fit(
     """
     refuse_existing(Path(out), overwrite, mark=MANIFEST)
     console = terminal(stderr=True, quiet=not is_first_process())
+    refuse_idle_names(label_names, tables)
     bags = Bags.from_tables(data, **tables)
-    console.print(f"{data}: {in_words(bags)}")
-    model = _ready(method or usual_method(bags), seed, verbose=console.is_terminal).fit_bags(bags)
+    console.print(f"{data}: {in_words(bags)}", soft_wrap=True)
+    console.print(origin(data, bags, tables), soft_wrap=True)
+    model, seconds = trained(method or usual_method(bags), bags, seed)
     if not is_first_process():  # of several that train together, and have the same model
         return model
-    pages = {"report.html": page(model, bags, data, tables.get("label"))} if report else {}
+    story = None
+    if report:
+        story = told(model, bags, data, tables.get("label"), label_names, origin(data, bags, tables))
+    pages = {} if story is None else {"report.html": render(story)}
     save(model, out, overwrite=overwrite, pages=pages)
-    console.print(f"saved {out}" + (f", report {Path(out) / 'report.html'}" if report else ""))
+    console.print(in_the_end(model, bags, seconds, story), soft_wrap=True)
+    console.print(f"saved {out}" + (f", report {Path(out) / 'report.html'}" if report else ""), soft_wrap=True)
     return model
+
+
+def trained(method: LLPClassifier, bags: Bags, seed: int) -> tuple[LLPClassifier, float]:
+    """A copy of the method with the seed, trained, and how many seconds that took. It tells its progress."""
+    model, start = seeded(method, seed), time.perf_counter()
+    tells = {"verbose": True} if "verbose" in model.get_params(deep=False) else {}
+    model.set_params(**tells).fit_bags(bags)
+    return model.set_params(**dict.fromkeys(tells, False)), time.perf_counter() - start
+
+
+def origin(data: str, bags: Bags, tables: Mapping[str, Any]) -> str:
+    """Where the proportions came from, in words."""
+    if tables.get("proportions") is not None:
+        return f"proportions: those of {tables['proportions']}"
+    if tables.get("counts") is not None:
+        return f"proportions: from the counts of {tables['counts']}"
+    if is_stored(bags):
+        return f"proportions: those in the store {data}"
+    return (
+        f"proportions: counted in column {tables['label']!r} of {len(bags.instances):,} rows; scores by it are thus "
+        f"of labels that the training used"
+    )
+
+
+def refuse_idle_names(label_names: Sequence[str], tables: Mapping[str, Any]) -> None:
+    """Refuse names for labels that are not there, or that are the classes themselves."""
+    if label_names and tables.get("label") is None:
+        raise ValueError("names are given for labels (label_names), but no column of labels (label)")
+    if label_names and tables.get("proportions") is None and tables.get("counts") is None:
+        raise ValueError(
+            "names for labels (label_names) say which class of the proportions each is; where the labels are "
+            "counted, they are the classes"
+        )
+
+
+def in_the_end(model: LLPClassifier, bags: Bags, seconds: float, story: Story | None) -> str:
+    """What a training did: the method, by how much it misses its bags, and how long it took."""
+    scores, overall = _scores(model, bags) if story is None else (story.scores, story.overall)
+    error, of_shares = (found.mean_total_variation.value for found in (scores, overall))
+    return (
+        f"{type(model).__name__}: bag error {error:.4f} on the bags that it learned from (the overall shares have "
+        f"{of_shares:.4f}), {seconds:.1f} s"
+    )
+
+
+def _scores(model: LLPClassifier, bags: Bags) -> tuple[BagScores, BagScores]:
+    """Of a model, and of the overall shares."""
+    bags = _some_bags(bags) if is_stored(bags) else bags
+    found = model.predict_proba(bags.instances)
+    return bag_scores(bags, found), bag_scores(bags, np.broadcast_to(bags.prior, found.shape))
 
 
 def usual_method(bags: Bags) -> LLPClassifier:
@@ -73,15 +137,23 @@ def is_stored(bags: Bags) -> bool:
     return isinstance(bags.instances, StoredInstances)
 
 
-def page(model: LLPClassifier, bags: Bags, data: str, label: str | None) -> str:
-    """The report on a model; by labels too, where a column tells them. Of a store, it tells of some bags."""
+def told(
+    model: LLPClassifier,
+    bags: Bags,
+    data: str,
+    label: str | None,
+    label_names: Sequence[str] = (),
+    from_where: str = "",
+) -> Story:
+    """All for a report on a model; by labels too, where a column tells them. Of a store, it tells of some bags."""
     encoder = bags.encoder
     notes, columns = ([], {}) if encoder is None else (encoder.notes, encoder.positions)
+    notes = [*([from_where] if from_where else []), *notes]
     if is_stored(bags):
         bags, n_bags = _some_bags(bags), bags.n_bags
         notes = [*notes, f"this page tells of {bags.n_bags:,} of the {n_bags:,} bags, drawn at random"]
-    labels = known_labels(data, label, model)
-    return render(tell(model, bags, title=Path(data).name, notes=notes, columns=columns, labels=labels))
+    labels = known_labels(data, label, model, label_names)
+    return tell(model, bags, title=Path(data).name, notes=notes, columns=columns, labels=labels)
 
 
 def _some_bags(bags: Bags) -> Bags:
@@ -91,20 +163,12 @@ def _some_bags(bags: Bags) -> Bags:
     return bags.subset(np.sort(order[: max(1, n_drawn)]))
 
 
-def _ready(method: LLPClassifier, seed: int, verbose: bool) -> LLPClassifier:
-    """A copy with the seed, and a progress bar, where the method has such settings."""
-    copied = seeded(method, seed)
-    if verbose and "verbose" in copied.get_params(deep=False):
-        copied.set_params(verbose=True)
-    return copied
-
-
-def known_labels(data: Any, label: str | None, model: LLPClassifier) -> Array | None:
+def known_labels(data: Any, label: str | None, model: LLPClassifier, names: Sequence[str] = ()) -> Array | None:
     """The classes of all rows, where a column tells them: to judge a model by, not to train it."""
     if label is None:
         return None
     try:
-        return labels_as_classes(label_values(open_rows(data), label), model.classes_, label)
+        return labels_as_classes(label_values(open_rows(data), label), model.classes_, label, names)
     except ValueError as error:
         warnings.warn(f"the report does not judge by labels: {error}", stacklevel=2)
         return None

@@ -8,6 +8,7 @@ import numpy as np
 from rich.table import Table
 
 from llpgan.bags import Bags
+from llpgan.commands.options import passing_on
 from llpgan.commands.terminal import terminal
 from llpgan.evaluation import (
     Inspection,
@@ -21,10 +22,14 @@ from llpgan.evaluation.accuracy import LEAST_BAGS
 from llpgan.files import refuse_existing, whole_file
 
 
+@passing_on(Bags.from_tables, "instances")
 def inspect(
     data: str, *, curve: bool = True, seed: int = 0, out: str | None = None, overwrite: bool = False, **tables: Any
 ) -> Inspection:
     """Look at bags before training: how much they can tell, whether they are random, what more would bring.
+
+    Examples:
+        llpgan inspect people.csv --bag state --proportions results.csv
 
     Args:
         data: a table of rows (.csv, .csv.gz, .parquet), a folder of folders of images (each a bag), or an .npz.

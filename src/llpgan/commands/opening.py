@@ -1,23 +1,40 @@
 """A saved model and the data that it is asked about."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from llpgan.estimators.base import Array, LLPClassifier
 from llpgan.model_files import load
 from llpgan.sources import Rows, RowStream, open_rows, open_stream
+from llpgan.sources.images import ImageEncoder
 
 
-def opened(model: str, data: str) -> tuple[LLPClassifier, Rows]:
+def opened(model: str, data: str, image: str | None = None, resize: bool = False) -> tuple[LLPClassifier, Rows]:
     """The model of a folder, and the rows of a file, read as those of its training were."""
-    loaded = load(model)
+    loaded = _loaded(model, image, resize)
     return loaded, open_rows(data, _text_columns(loaded))
 
 
-def opened_stream(model: str, data: str) -> tuple[LLPClassifier, RowStream]:
+def opened_stream(
+    model: str, data: str, image: str | None = None, resize: bool = False
+) -> tuple[LLPClassifier, RowStream]:
     """The same, where the rows come part after part."""
-    loaded = load(model)
+    loaded = _loaded(model, image, resize)
     return loaded, open_stream(data, _text_columns(loaded))
+
+
+def _loaded(model: str, image: str | None, resize: bool) -> LLPClassifier:
+    """With what the user says of images: which column has their paths, and whether they may have another size."""
+    loaded = load(model)
+    if image is None and not resize:
+        return loaded
+    encoder = loaded.encoder_
+    if not isinstance(encoder, ImageEncoder):
+        given = "image" if image is not None else "resize"
+        raise ValueError(f"{model} did not learn from images: leave this option away ({given})")
+    loaded.encoder_ = replace(encoder, column=image or encoder.column, resize=resize or encoder.resize)
+    return loaded
 
 
 def _text_columns(model: LLPClassifier) -> Sequence[str]:

@@ -11,6 +11,7 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from llpgan.commands.opening import instances_of, opened_stream
+from llpgan.commands.options import names
 from llpgan.commands.terminal import terminal
 from llpgan.estimators.base import LLPClassifier
 from llpgan.files import refuse_existing, whole_file
@@ -19,25 +20,37 @@ from llpgan.sources.values import plain
 
 
 def predict(
-    model: str, data: str, *, out: str = "predictions.csv", keep: str | Sequence[str] = (), overwrite: bool = False
+    model: str,
+    data: str,
+    *,
+    out: str = "predictions.csv",
+    keep: str = "",
+    image: str | None = None,
+    resize: bool = False,
+    overwrite: bool = False,
 ) -> int:
     """Predict the class of each row, with the probability of every class, in the order of the rows.
 
     The rows are read and predicted part after part: memory does not depend on how many there are.
 
+    Examples:
+        llpgan predict model people.csv --keep id,state --out predictions.csv
+
     Args:
         model: the folder of a saved model.
-        data: a file (or a folder of Parquet files, or of images) like that of the training; its columns may stand
-            in another order.
+        data: a file (or a folder of Parquet files, or of images, or one image) like that of the training; its
+            columns may stand in another order.
         out: the file for predictions: .csv, .csv.gz or .parquet.
-        keep: column, or columns (id,state), of the data that the predictions should carry.
+        keep: column, or columns, as id,state, of the data that the predictions should carry.
+        image: the column that holds paths of images, where it has another name than in the training.
+        resize: bring images of another size to that of the training.
         overwrite: replace the file that is there.
     """
     refuse_existing(Path(out), overwrite)
     writer = _writer(out)
-    loaded, stream = opened_stream(model, data)
-    names = [*([stream.image] if stream.image else []), *_names(keep, stream)]
-    tables = (predictions(loaded, rows, names) for rows in stream.parts(loaded.instance_shape_))
+    loaded, stream = opened_stream(model, data, image, resize)
+    kept = [*([stream.image] if stream.image else []), *_names(keep, stream)]
+    tables = (predictions(loaded, rows, kept) for rows in stream.parts(loaded.instance_shape_))
     with whole_file(Path(out)) as aside:
         n_rows = _write(tables, aside, writer)
     terminal(stderr=True).print(f"saved {out}: {n_rows:,} rows")
@@ -55,11 +68,9 @@ def predictions(model: LLPClassifier, rows: Rows, keep: Sequence[str] = ()) -> p
     return pa.table(kept | columns)
 
 
-def _names(keep: str | Sequence[str], stream: RowStream) -> Sequence[str]:
-    """One column by its name, though that may have a comma; else names between commas, or a list."""
-    if not isinstance(keep, str):
-        return keep
-    return [keep] if keep in stream.schema.names else [name.strip() for name in keep.split(",")]
+def _names(keep: str, stream: RowStream) -> Sequence[str]:
+    """One column by its name, though that may have a comma; else names between commas."""
+    return [keep] if keep in stream.schema.names else names(keep) or []
 
 
 def _write(tables: Iterator[pa.Table], path: Path, writer: Callable[[Path, pa.Schema], Any]) -> int:

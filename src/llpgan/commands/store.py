@@ -4,12 +4,17 @@ from typing import Any
 
 from llpgan.bags import Bags
 from llpgan.commands.fit import in_words
+from llpgan.commands.options import passing_on
 from llpgan.commands.terminal import terminal
 from llpgan.stores import store_tables
 
 
+@passing_on(store_tables, "data", "to", "overwrite")
 def store(data: str, *, to: str = "store", overwrite: bool = False, **tables: Any) -> Bags:
     """Sort rows by bag into a store, in little memory however many there are; llpgan fit learns from it.
+
+    Examples:
+        llpgan store people.parquet --bag state --proportions results.csv --to people_store
 
     Args:
         data: a Parquet file or a folder of such, a CSV file, a folder of folders of images, or an .npy or .npz.

@@ -28,7 +28,7 @@ from llpgan.chunks import as_tensor, refuse_batch_norm
 from llpgan.devices import device_named, launched, precision_for
 from llpgan.estimators.base import Array, LLPClassifier
 from llpgan.estimators.bound import undo_bound
-from llpgan.listeners import progress_bar, tensorboard
+from llpgan.listeners import progress, tensorboard
 from llpgan.loading import BagDataset, usual_bags_a_step
 from llpgan.losses import PROPORTION_LOSSES, ProportionLoss, proportion_bound
 from llpgan.networks import (
@@ -87,7 +87,7 @@ class DeepClassifier(LLPClassifier):
         precision: "auto", "32-true", "bf16-mixed", "16-mixed" or "64-true", as Fabric names them. "auto" trains
             networks of several convolutions in "bf16-mixed" where the device computes in bfloat16 natively (recent
             GPUs, CPUs with AVX512-BF16 or AMX), and all others in "32-true". Predictions are always in 32 bit.
-        verbose: whether to show a progress bar.
+        verbose: whether to show progress: a bar in a terminal, else a few lines.
         random_state: an integer makes the fit repeatable.
     """
 
@@ -329,7 +329,7 @@ class DeepClassifier(LLPClassifier):
         with ExitStack() as stack:
             listeners: list[Listener] = [Watcher()]
             if self.verbose and ranks.is_first:
-                listeners.append(stack.enter_context(progress_bar(type(self).__name__, self.epochs)))
+                listeners.append(stack.enter_context(progress(type(self).__name__, self.epochs)))
             if self.tensorboard is not None and ranks.is_first:
                 listeners.append(stack.enter_context(tensorboard(self.tensorboard)))
             yield listeners

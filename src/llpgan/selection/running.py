@@ -62,6 +62,8 @@ def compare(
         raise ValueError(f"score={score!r}: must be one of {', '.join(SCORES)}")
     if n_jobs == 0:
         raise ValueError("0 processes cannot run anything: give one at least, or -1 for one a core")
+    if time_limit is not None and not time_limit > 0:
+        raise ValueError(f"a fit cannot end within {time_limit:g} seconds (time_limit): give a number above 0")
     named = candidates(methods, random_state)
     splits = row_splits(bags, cv, random_state)
     run = _digest(bags, splits, random_state)

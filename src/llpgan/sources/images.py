@@ -20,13 +20,24 @@ _ENDINGS = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp")
 
 def open_folder(folder: Path) -> Rows:
     """All images below a folder in the order of their paths; the bag of each is the folder that it is in."""
-    paths = sorted(path for path in folder.rglob("*") if path.suffix.lower() in _ENDINGS and path.is_file())
+    paths = sorted(path for path in folder.rglob("*") if is_image(path) and path.is_file())
     if not paths:
         raise ValueError(f"{folder} holds no image: files that end in {', '.join(_ENDINGS)} would be")
     relative = [path.relative_to(folder) for path in paths]
     columns = {IMAGE_COLUMN: map(Path.as_posix, relative), FOLDER_COLUMN: (p.parent.as_posix() for p in relative)}
     table = pa.table({name: pa.array(list(values), pa.string()) for name, values in columns.items()})
     return Rows(str(folder), table, folder=folder, image=IMAGE_COLUMN)
+
+
+def is_image(path: Path) -> bool:
+    """Whether a path is that of an image file, by its ending."""
+    return path.suffix.lower() in _ENDINGS
+
+
+def open_image(path: Path) -> Rows:
+    """A single image, as the one row of its folder."""
+    columns = {IMAGE_COLUMN: [path.name], FOLDER_COLUMN: [path.absolute().parent.name]}
+    return Rows(str(path), pa.table(columns), folder=path.parent, image=IMAGE_COLUMN)
 
 
 @dataclass(frozen=True)
@@ -74,7 +85,7 @@ class ImageEncoder:
     def encode(self, rows: Rows) -> Bytes:
         """(N, channels, height, width)."""
         images = np.empty((len(rows), *self.shape), dtype=np.uint8)
-        for row, (path, where) in enumerate(_paths(rows, self.column)):
+        for row, (path, where) in enumerate(_paths(rows, rows.image or self.column)):
             images[row] = self._read(path, where)
         return images
 
@@ -84,7 +95,7 @@ class ImageEncoder:
         if image.size != (width, height) and not self.resize:
             raise ValueError(
                 f"{where}: {path} is {image.width} x {image.height} pixels, but the others are {width} x "
-                f"{height}: give an image size that all are brought to"
+                f"{height}: bring all to one size (image_size), or those to predict to that of the others (resize)"
             )
         image = image.convert("L" if channels == 1 else "RGB")
         pixels = np.asarray(image if image.size == (width, height) else image.resize((width, height)))
@@ -93,6 +104,11 @@ class ImageEncoder:
 
 def _paths(rows: Rows, column: str) -> Iterator[tuple[Path, str]]:
     """The path of each row's image, and where it stands."""
+    if column not in rows.table.column_names:
+        there = ", ".join(map(repr, rows.table.column_names)) or "no columns"
+        raise ValueError(
+            f"{rows.name} has no column {column!r}; there are {there}: name the one with paths of images (image)"
+        )
     for row, path in enumerate(rows.column(column)):
         where = f"{rows.name}, row {row}"
         if path.as_py() is None:

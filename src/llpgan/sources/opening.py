@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from llpgan.sources.arrays import open_npy, open_npz
-from llpgan.sources.images import open_folder
+from llpgan.sources.images import is_image, open_folder, open_image
 from llpgan.sources.reading import Text, name_of, read_table
 from llpgan.sources.rows import Rows
 
@@ -12,7 +12,7 @@ _ARRAYS = {".npy": open_npy, ".npz": open_npz}
 
 
 def open_rows(source: Any, text: Text = ()) -> Rows:
-    """The rows of a table (file, frame, dict of columns), of an ``.npz`` or ``.npy``, or of a folder of images.
+    """The rows of a table (file, frame, dict of columns), an ``.npz`` or ``.npy``, a folder of images or one.
 
     >>> open_rows({"age": [31, 47]}).column("age").to_pylist()
     [31, 47]
@@ -22,6 +22,8 @@ def open_rows(source: Any, text: Text = ()) -> Rows:
     path = Path(source) if isinstance(source, str | Path) else None
     if path is not None and path.is_dir():
         return open_folder(path)
+    if path is not None and path.is_file() and is_image(path):
+        return open_image(path)
     if path is not None and path.exists() and path.suffix in _ARRAYS:
         return _ARRAYS[path.suffix](path)
     folder = Path() if path is None else path.parent
