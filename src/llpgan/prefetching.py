@@ -2,7 +2,7 @@
 
 from collections.abc import Generator, Iterable
 from queue import Empty, Full, Queue
-from threading import Event, Thread
+from threading import Event, Thread, main_thread
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -15,7 +15,8 @@ def prefetched(items: Iterable[T], depth: int = 1) -> Generator[T, None, None]:
     """The items in their order; a thread makes up to ``depth`` of them ready ahead of the one that is asked for.
 
     An error of the items is raised where the item would have come. The thread ends when they are through, or when
-    nobody asks for more: at the end of a ``for`` loop that is left, or when the generator is closed.
+    nobody asks for more: at the end of a ``for`` loop that is left, when the generator is closed, or when the main
+    thread ends, which waits for it.
 
     >>> list(prefetched(range(4), depth=2))
     [0, 1, 2, 3]
@@ -61,7 +62,7 @@ class _Reader(Thread, Generic[T]):
     """Goes through the items until they end or nobody wants them."""
 
     def __init__(self, items: Iterable[T], depth: int) -> None:
-        super().__init__(name="prefetched", daemon=True)
+        super().__init__(name="prefetched", daemon=False)  # one that is cut off in compiled code aborts the process
         self.items = items
         self.ready: Queue[T | _End | _Raised] = Queue(depth)
         self.unwanted = Event()
@@ -88,7 +89,7 @@ class _Reader(Thread, Generic[T]):
 
     def _put(self, item: T | _End | _Raised) -> bool:
         """Whether it was wanted."""
-        while not self.unwanted.is_set():
+        while not self.unwanted.is_set() and main_thread().is_alive():
             try:
                 self.ready.put(item, timeout=_LOOKS_AFTER)
             except Full:

@@ -1,11 +1,17 @@
 """Rows part after part are the rows at once, also where blocks of a CSV end in odd places."""
 
 import gzip
+import subprocess
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from llpgan.sources import csv_blocks, open_rows, open_stream
 from llpgan.sources.streams import even_parts
@@ -33,6 +39,10 @@ TEXTS = {
     "moments later": "a,b\n2016-11-08,x\n2016-11-08,y\n2016-11-08 20:15:00,z\n2016-11-08 20:15:00.5,z\n",
     "truth and words": "a,b\ntrue,x\nfalse,y\nperhaps,z\n",
     "line breaks in quotes": 'a,b\n1,"x\ny"\n2,"say ""no""\n"\n3,"z,\n\n"\n4,x\n',
+    "a quote in a cell": 'a,b\n1,5" pipe\n2,"x\ny"\n3,6"" pipe\n4,7" pipe\n5,"z\n"\n',
+    "a quote in a name": 'a" pipe,b\n1,x\n2,"y\n"\n3,z\n',
+    "text after quotes": 'a,b\n1,"x" y\n2,"x"" \n"y"z\n3,"x\n"\n',
+    "empty quotes": 'a,b\n1,""\n2,""""\n3,"\n""\n"\n4,x\n',
     "a line break in a name": '"a\nz",b\n1,x\n2,y\n3,z\n',
     "carriage returns": "a,b\r\n1,x\r\n2,y\r\n3,z\r\n",
     "a mark of UTF-8": "\ufeffa,b\n1,ä\n2,y\n3,ö\n",
@@ -51,6 +61,36 @@ def test_a_csv_in_blocks_is_the_csv_at_once(text, blocks, tmp_path):
     packed = tmp_path / "x.csv.gz"
     packed.write_bytes(gzip.compress(text.encode()))
     assert whole(packed).equals(expected)
+
+
+CELLS = st.text('x1 ",\n', max_size=6)
+QUOTED = CELLS.map(lambda cell: '"' + cell.replace('"', '""') + '"')
+UNQUOTED = st.from_regex(r'[x1][x1 "]{0,4}', fullmatch=True)
+
+
+@given(st.lists(st.tuples(QUOTED | UNQUOTED, QUOTED | UNQUOTED), min_size=1, max_size=9), st.sampled_from([5, 11, 30]))
+def test_any_quotes_in_blocks_are_read_as_at_once(rows, size):
+    with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(csv_blocks, "_BLOCK_BYTES", size)
+        path = Path(folder, "x.csv")
+        path.write_text("a,b\n" + "".join(f"{a},{b}\n" for a, b in rows))
+        expected = open_rows(path, ["a", "b"]).table
+        assert whole(path, text=["a", "b"]).to_pydict() == expected.to_pydict()
+
+
+def test_a_single_quote_does_not_make_one_block_of_the_file(tmp_path):
+    (tmp_path / "x.csv").write_text('a,b\n1,5" pipe\n' + "2,y\n" * 1000)
+    blocks = list(csv_blocks._blocks(tmp_path / "x.csv", ",", 64))
+    assert max(map(len, blocks)) < 3 * 64
+    assert b"".join(block.removeprefix(b"a,b\n") for block in blocks).count(b"\n") == 1001
+
+
+def test_a_quote_that_is_never_closed_is_said_before_memory_is_full(tmp_path, monkeypatch, blocks):
+    monkeypatch.setattr(csv_blocks, "_LONGEST_LINE", 100)
+    monkeypatch.setattr(csv_blocks, "_BLOCK_BYTES", 64)
+    (tmp_path / "x.csv").write_text('a,b\n1,"pipe\n' + "2,y\n" * 1000)
+    with pytest.raises(ValueError, match=r"x\.csv has a line of more than 100 bytes: is a quote not closed\?"):
+        whole(tmp_path / "x.csv")
 
 
 def test_columns_of_text_are_read_as_they_stand(blocks, tmp_path):
@@ -76,6 +116,24 @@ def test_a_csv_that_cannot_be_read_is_said(data, said, blocks, tmp_path):
     (tmp_path / "x.csv").write_bytes(data)
     with pytest.raises(ValueError, match=said):
         whole(tmp_path / "x.csv")
+
+
+READING = """
+import sys
+import torch  # with it, the interpreter takes a while to end
+from llpgan.sources import open_stream
+
+for _ in open_stream(sys.argv[1]).rows(1000):
+    pass
+sys.exit(3)
+"""
+
+
+@pytest.mark.slow
+def test_no_thread_of_the_reader_is_at_work_when_the_process_ends(tmp_path):
+    (tmp_path / "x.csv").write_text("a,b\n" + "1,2\n" * 200)
+    ends = [subprocess.run([sys.executable, "-c", READING, str(tmp_path / "x.csv")]).returncode for _ in range(4)]
+    assert ends == [3] * 4
 
 
 def test_parts_are_even_whatever_the_file_holds(tmp_path):

@@ -1,5 +1,6 @@
 """A CSV file block after block, each column with the one type that fits all of them."""
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +12,7 @@ import pyarrow.csv
 from llpgan.sources.reading import MISSING, refuse_not_utf8, refuse_other_header, refuse_repeated
 
 _BLOCK_BYTES = 2**24
+_LONGEST_LINE = 2**26  # bytes; a longer one is a quote that nobody closed
 _WIDER = (pa.int64(), pa.float64()), (pa.date32(), pa.timestamp("s"), pa.timestamp("ns"))
 
 
@@ -37,18 +39,25 @@ class CsvBlocks:
         return cls(path, delimiter, found)
 
     def __iter__(self) -> Iterator[pa.Table]:
-        for block in _blocks(self.path, _BLOCK_BYTES):
+        for block in _blocks(self.path, self.delimiter, _BLOCK_BYTES):
             table = self._read(block)
             refuse_repeated(str(self.path), table.column_names)
             refuse_not_utf8(self.path, table)
             yield table
 
     def _read(self, block: bytes) -> pa.Table:
+        """The table of some lines.
+
+        They are copied to memory of Arrow's own. Its threads may let go of a block after the table is there, and a
+        thread that lets go of Python's memory while the interpreter ends takes the whole process down.
+        """
+        memory = pa.BufferOutputStream()
+        memory.write(block)
         parse = pa.csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=b'"' in block)
         convert = pa.csv.ConvertOptions(
             null_values=MISSING, strings_can_be_null=True, column_types=dict(self.types)
         )
-        return pa.csv.read_csv(pa.BufferReader(block), parse_options=parse, convert_options=convert)
+        return pa.csv.read_csv(pa.BufferReader(memory.getvalue()), parse_options=parse, convert_options=convert)
 
 
 def wider(one: Any, other: Any) -> Any:
@@ -67,32 +76,41 @@ def wider(one: Any, other: Any) -> Any:
     return pa.string()
 
 
-def _blocks(path: Path, size: int) -> Iterator[bytes]:
+def _blocks(path: Path, delimiter: str, size: int) -> Iterator[bytes]:
     """Whole lines, each time below the header."""
+    line, lines = _patterns(delimiter)
     with pa.input_stream(path) as stream:  # which also unpacks
         header, rest = b"", b""
         while data := stream.read(size):
             data = rest + data
-            end = _end_of_lines(data)
-            header, start = (header, 0) if header or not end else _header(data)
-            if end > start:
-                yield header + data[start:end]
-                start = end
-            rest = data[start:]
+            if not header and (first := line.match(data)):
+                header, data = data[: first.end()], data[first.end() :]
+            end = _end(lines, data) if header else 0
+            if end:
+                yield header + data[:end]
+            rest = data[end:]
+            if len(rest) > _LONGEST_LINE:
+                raise ValueError(f"{path} has a line of more than {_LONGEST_LINE:,} bytes: is a quote not closed?")
         if rest or not header:
             yield header + rest
 
 
-def _header(data: bytes) -> tuple[bytes, int]:
-    end = data.index(b"\n") + 1
-    while data.count(b'"', 0, end) % 2:  # a name with a line break
-        end = data.index(b"\n", end) + 1
-    return data[:end], end
+def _patterns(delimiter: str) -> tuple[re.Pattern[bytes], re.Pattern[bytes]]:
+    r"""Of the first line, and of as many whole lines as there are; both are matched in one pass, without a way back.
+
+    As Arrow has it, a quote opens a cell only as its first character: anywhere else in a cell that has no quotes
+    around it, it is a character like others. In quotes, a line break is one too, and two quotes stand for one.
+
+    >>> line, lines = _patterns(",")
+    >>> lines.match(b'5" pipe,1\n"two\nlines",2\n"three\n').end()
+    24
+    """
+    mark = re.escape(delimiter.encode())
+    cell = rb'(?:"[^"]*+(?:""[^"]*+)*+"|(?!"))[^%b\r\n]*+' % mark
+    line = rb"(?:%b[%b\r])*+%b\n" % (cell, mark, cell)
+    return re.compile(rb"(?:\xef\xbb\xbf)?+" + line), re.compile(rb"(?:%b)*+" % line)
 
 
-def _end_of_lines(data: bytes) -> int:
-    """Behind the last line break that is not in quotes: an even number of these stands before it."""
-    end = data.rfind(b"\n") + 1
-    while end and data.count(b'"', 0, end) % 2:
-        end = data.rfind(b"\n", 0, end - 1) + 1
-    return end
+def _end(lines: re.Pattern[bytes], data: bytes) -> int:
+    found = lines.match(data)
+    return found.end() if found else 0
