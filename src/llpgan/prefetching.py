@@ -62,7 +62,7 @@ class _Reader(Thread, Generic[T]):
     """Goes through the items until they end or nobody wants them."""
 
     def __init__(self, items: Iterable[T], depth: int) -> None:
-        super().__init__(name="prefetched", daemon=False)  # one that is cut off in compiled code aborts the process
+        super().__init__(name="prefetched", daemon=False)  # a daemon could be cut off in compiled code: an abort
         self.items = items
         self.ready: Queue[T | _End | _Raised] = Queue(depth)
         self.unwanted = Event()

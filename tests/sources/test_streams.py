@@ -66,9 +66,10 @@ def test_a_csv_in_blocks_is_the_csv_at_once(text, blocks, tmp_path):
 CELLS = st.text('x1 ",\n', max_size=6)
 QUOTED = CELLS.map(lambda cell: '"' + cell.replace('"', '""') + '"')
 UNQUOTED = st.from_regex(r'[x1][x1 "]{0,4}', fullmatch=True)
+ROW = st.tuples(QUOTED | UNQUOTED, QUOTED | UNQUOTED)
 
 
-@given(st.lists(st.tuples(QUOTED | UNQUOTED, QUOTED | UNQUOTED), min_size=1, max_size=9), st.sampled_from([5, 11, 30]))
+@given(st.lists(ROW, min_size=1, max_size=9), st.sampled_from([5, 11, 30]))
 def test_any_quotes_in_blocks_are_read_as_at_once(rows, size):
     with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         patch.setattr(csv_blocks, "_BLOCK_BYTES", size)

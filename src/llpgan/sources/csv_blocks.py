@@ -96,7 +96,7 @@ def _blocks(path: Path, delimiter: str, size: int) -> Iterator[bytes]:
 
 
 def _patterns(delimiter: str) -> tuple[re.Pattern[bytes], re.Pattern[bytes]]:
-    r"""Of the first line, and of as many whole lines as there are; both are matched in one pass, without a way back.
+    r"""Of the first line, and of as many whole lines as there are; both match in one pass, without a way back.
 
     As Arrow has it, a quote opens a cell only as its first character: anywhere else in a cell that has no quotes
     around it, it is a character like others. In quotes, a line break is one too, and two quotes stand for one.
