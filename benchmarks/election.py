@@ -83,7 +83,7 @@ def predicted(method: str, seed: int, election: Election) -> tuple[Array, dict[s
     if method == EVERY_VOTE:
         return from_every_vote(election), {}
     model = getattr(llpgan, method)(**({"random_state": seed} if is_random(method) else {}))
-    probabilities = model.fit_bags(election.bags).predict_proba(election.bags.instances)
+    probabilities = model.fit_bags(election.bags).predict_proba(election.bags)
     return probabilities, {name: repr(value) for name, value in model.get_params().items()}
 
 

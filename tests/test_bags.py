@@ -161,17 +161,20 @@ WRONG = {
     "class names": (dict(classes=["a", "b", "c"]), "3 class names, but proportions of shape (2, 2)"),
     "class names twice": (dict(classes=["a", "a"]), "class names must differ"),
     "lengths": (dict(bag_of_row=["Ohio", "Iowa"]), "4 instances, but 2 entries of bag_of_row"),
-    "counts": (
-        dict(proportions=None, counts={"Ohio": [2, 1], "Iowa": [1, 1]}),
-        "bag 'Ohio': counts sum to 3, but the bag has 2 rows",
+    "negative counts": (
+        dict(proportions=None, counts={"Ohio": [-2, 1], "Iowa": [1, 1]}),
+        "bag 'Ohio': -2 of class 0 is no count",
     ),
-    "no counts": (dict(proportions=None, counts={"Ohio": [0, 0], "Iowa": [1, 1]}), "bag 'Ohio': counts sum to 0"),
+    "no counts": (
+        dict(proportions=None, counts={"Ohio": [0, 0], "Iowa": [1, 1]}),
+        "bag 'Ohio': its counts sum to 0",
+    ),
     "both": (dict(counts=HALVES), "either proportions or counts"),
     "neither": (dict(proportions=None), "either proportions or counts"),
     "array of another length": (dict(proportions=[[0.5, 0.5]]), "(2, classes), got (1, 2)"),
     "missing bag": (dict(bag_of_row=["Ohio", None, "Ohio", "Iowa"]), "row 1 has no bag"),
     "nan bag": (dict(bag_of_row=[1.0, np.nan, 1.0, 2.0]), "row 1 has no bag"),
-    "bags in two columns": (dict(bag_of_row=np.zeros((4, 2))), "one value a row"),
+    "bags in two columns": (dict(bag_of_row=np.zeros((4, 2))), "bag_of_row needs one value for each row"),
     "text proportions": (dict(proportions={**HALVES, "Ohio": ["few", "many"]}), "proportions must be numbers"),
     "frame without index": (
         dict(proportions=pl.DataFrame({"no": [0.5]})),

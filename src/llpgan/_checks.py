@@ -1,11 +1,13 @@
 """What a user can get wrong in data: found here, once, and named by row, column and bag."""
 
 from collections.abc import Hashable, Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from llpgan import _given
 from llpgan.sorted_rows import sizes_if_sorted
 
 Array = NDArray[Any]
@@ -98,10 +100,18 @@ def classes(names: Array, table: Table) -> None:
     """Refuse fewer than two classes, names that repeat, and names that do not match the proportions."""
     if len(names) < 2:
         raise ValueError(f"a classifier needs at least two classes, got {len(names)} class: {names.tolist()}")
+    if any(name != name for name in names.tolist()):
+        raise ValueError(f"a class name is missing: the classes are {names.tolist()}")
     if np.ndim(table) != 2 or table.shape[1] != len(names):
         raise ValueError(f"{len(names)} class names, but proportions of shape {np.shape(table)}")
     if len(set(names.tolist())) < len(names):
-        raise ValueError(f"class names must differ, got {names.tolist()}")
+        raise ValueError(f"class names must differ, but the classes are {names.tolist()}")
+
+
+def tolerance(given: Any) -> None:
+    """Refuse what is not a small share: how far sums of proportions may be from one."""
+    if not isinstance(given, Real) or isinstance(given, bool) or not 0 <= given < 1:
+        raise ValueError(f"tolerance must be a number from 0 to below 1, got {given!r}")
 
 
 def proportions(
@@ -123,19 +133,49 @@ def proportions(
     return np.where(exact[:, None], table, table / sums[:, None])
 
 
-def counts_as_proportions(table: Table, bag_ids: Sequence[Hashable], sizes: NDArray[np.int64]) -> Table:
-    """Each bag's counts over their sum; refused where they are negative, none, or more than the bag has rows."""
-    _refuse(~np.isfinite(table), table, bag_ids, "is not a number")
-    _refuse(table < 0, table, bag_ids, "is negative")
-    sums = table.sum(axis=1)
-    for bag in np.flatnonzero(sums > sizes).tolist():
-        raise ValueError(
-            f"bag {bag_ids[bag]!r}: counts sum to {sums[bag]:g}, but the bag has {sizes[bag]} rows; "
-            f"counts of another population go in as proportions"
-        )
+def counts_as_proportions(table: Table, bag_ids: Sequence[Hashable], classes: Sequence[Hashable]) -> Table:
+    """Each bag's counts over their sum, which need not be the bag's size: the rows may be a sample of it."""
+    for bag, column in np.argwhere(~(np.isfinite(table) & (table >= 0))):
+        raise ValueError(f"bag {bag_ids[bag]!r}: {table[bag, column]:g} of class {classes[column]!r} is no count")
+    sums = table.sum(axis=1, keepdims=True)
     for bag in np.flatnonzero(sums == 0).tolist():
-        raise ValueError(f"bag {bag_ids[bag]!r}: counts sum to 0")
-    return table / sums[:, None]
+        raise ValueError(f"bag {bag_ids[bag]!r}: its counts sum to 0")
+    return table / sums
+
+
+def are_labels(rows: Table) -> None:
+    """Refuse shares of bags where nobody has said which rows belong to which bag."""
+    if rows.ndim == 2 and not np.isin(rows, (0, 1)).all():
+        raise ValueError(
+            "proportions need groups, the bag of each row; in cross_val_score and GridSearchCV they arrive "
+            "after sklearn.set_config(enable_metadata_routing=True)"
+        )
+
+
+def weights(given: Any, n_rows: int) -> Table:
+    """One finite weight for each row, none of them negative."""
+    with _given.argument("sample_weight"):
+        found = _given.numbers(given, "sample_weight").astype(np.float64)
+        if found.shape != (n_rows,):
+            raise ValueError(f"sample_weight has shape {found.shape}, but there are {n_rows} rows")
+        if not (np.isfinite(found) & (found >= 0)).all() or found.sum() == 0:
+            raise ValueError("sample_weight must be finite, not negative, and not all zero")
+        return found
+
+
+def probabilities(given: Any, n_rows: int, n_classes: int) -> Table:
+    """The probability of each class for each row."""
+    with _given.argument("probabilities"):
+        table = _given.numbers(given, "probabilities").astype(np.float64)
+        if table.ndim != 2 or table.shape[1] != n_classes:
+            raise ValueError(f"probabilities need one column for each of {n_classes} classes, got {table.shape}")
+        if len(table) != n_rows:
+            raise ValueError(
+                f"{n_rows} instances, but {len(table)} rows of probabilities: there must be one for each"
+            )
+        if not np.isfinite(table).all():
+            raise ValueError("probabilities must be finite, but some are NaN or infinite")
+        return table
 
 
 def agreeing_rows(rows: Table, bag_index: NDArray[np.int64], bag_ids: Sequence[Hashable]) -> Table:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from llpgan import _checks, _keys
+from llpgan import _checks, _given, _keys
 from llpgan.sorted_rows import RowsInOrder, rows_of_bags, sizes_if_sorted
 from llpgan.stored_instances import StoredInstances
 
@@ -62,11 +62,13 @@ class Bags:
     tolerance: InitVar[float] = 0.01
 
     def __post_init__(self, tolerance: float) -> None:
+        _checks.tolerance(tolerance)
         _checks.instances(self.instances, self.features)
         _checks.same_length("instances", self.instances, "entries of bag_of_row", self.bag_index)
         _checks.no_empty_bag(self.bag_index, self.bag_ids)
         _checks.classes(self.classes, self.proportions)
-        proportions = _checks.proportions(self.proportions, self.bag_ids, tolerance, self.classes.tolist())
+        with _given.argument("proportions"):
+            proportions = _checks.proportions(self.proportions, self.bag_ids, tolerance, self.classes.tolist())
         object.__setattr__(self, "proportions", proportions)
 
     @classmethod
@@ -137,7 +139,8 @@ class Bags:
 
         ``proportions`` (or ``counts``) are keyed by bag: a dict of rows, a frame (bags in its index, or in its
         column ``key``; its other columns are the classes), or an array with a row a bag in the order of the
-        sorted ids. Counts may not exceed the bag; where they sum to less, they count a part of it.
+        sorted ids. Counts are divided by their sum: they may be of a part of the bag, or of a larger population
+        from which its rows were drawn.
 
         >>> Bags.from_arrays([[1.0], [2.0], [3.0]], [7, 7, 7], counts={7: [1, 2]}).proportions.round(2)
         array([[0.33, 0.67]])
@@ -145,16 +148,18 @@ class Bags:
         if (proportions is None) == (counts is None):
             raise ValueError("give either proportions or counts, and not both")
         bag_index, bag_ids = _keys.index_of(bag_of_row)
-        given = proportions if counts is None else counts
-        table, named_classes = _keys.rows_by_bag(given, bag_ids, key)
-        if counts is not None:
-            table = _checks.counts_as_proportions(table, bag_ids, np.bincount(bag_index))
+        given, name = (proportions, "proportions") if counts is None else (counts, "counts")
+        with _given.argument(name):
+            table, named_classes = _keys.rows_by_bag(given, bag_ids, key, name)
+            class_names = _class_names(classes, named_classes, table)
+            if counts is not None:
+                table = _checks.counts_as_proportions(table, bag_ids, class_names.tolist())
         return cls(
             instances=_as_instances(instances),
             bag_index=bag_index,
             proportions=table,
             bag_ids=bag_ids,
-            classes=_class_names(classes, named_classes, table),
+            classes=class_names,
             features=_column_names(instances),
             tolerance=tolerance,
         )
@@ -165,13 +170,15 @@ class Bags:
     ) -> Self:
         """Take each bag's proportions from its rows' labels, and forget the labels.
 
-        Without ``groups`` every row is a bag of its own: ordinary supervised learning.
+        Without ``groups``, the bag of each row, every row is a bag of its own: ordinary supervised learning.
 
         >>> Bags.from_labels([[1.0], [2.0], [3.0]], ["no", "yes", "yes"], groups=[0, 0, 1]).proportions
         array([[0.5, 0.5],
                [0. , 1. ]])
         """
-        classes, label_index = np.unique(np.asarray(labels), return_inverse=True)
+        with _given.argument("labels"):
+            classes, label_index = np.unique(_given.labels(labels, "labels"), return_inverse=True)
+            classes = _given.class_names(classes, "labels")
         bag_index, bag_ids = _keys.index_of_groups(groups, len(label_index))
         _checks.same_length("labels", label_index, "groups", bag_index)
         cells = bag_index * len(classes) + label_index
@@ -198,10 +205,16 @@ class Bags:
     ) -> Self:
         """Take the proportions of each bag from its rows, which must agree.
 
+        Without ``groups``, the bag of each row, proportions must be zeros and ones: labels, one a row.
+
         >>> Bags.from_row_proportions([[1.0], [2.0]], [[0.5, 0.5], [0.5, 0.5]], groups=["a", "a"]).n_bags
         1
         """
-        rows = np.asarray(row_proportions, dtype=np.float64)
+        with _given.argument("proportions"):
+            rows = _given.numbers(row_proportions, "proportions").astype(np.float64)
+            class_names = _class_names(classes, _keys.class_columns(row_proportions), rows)
+        if groups is None:
+            _checks.are_labels(rows)
         bag_index, bag_ids = _keys.index_of_groups(groups, len(rows))
         _checks.same_length("proportions", rows, "groups", bag_index)
         return cls(
@@ -209,7 +222,7 @@ class Bags:
             bag_index=bag_index,
             proportions=_checks.agreeing_rows(rows, bag_index, bag_ids),
             bag_ids=bag_ids,
-            classes=_class_names(classes, _column_names(row_proportions), rows),
+            classes=class_names,
             features=features or _column_names(instances),
             tolerance=tolerance,
         )
@@ -290,11 +303,14 @@ class Bags:
         array([[0.5, 0.5],
                [0. , 0. ]])
         """
-        row_weights = np.ones(len(values)) if weights is None else np.asarray(weights, dtype=np.float64)
+        row_weights = np.ones(len(values)) if weights is None else _checks.weights(weights, len(values))
         sums = np.zeros((self.n_bags, values.shape[1]))
         for rows, bags, starts in self.blocks(_ROWS_AT_ONCE):
             sums[bags] += np.add.reduceat(values[rows] * row_weights[rows, None], starts)
-        return sums / np.bincount(self.bag_index, row_weights)[:, None]
+        totals = np.bincount(self.bag_index, row_weights)
+        for bag in np.flatnonzero(totals == 0).tolist():
+            raise ValueError(f"bag {self.bag_ids[bag]!r}: its weights sum to 0")
+        return sums / totals[:, None]
 
     def blocks(self, n_rows: int) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
         """All rows, bag after bag and so many at a time: the rows, their bags, and where each bag starts.
@@ -316,22 +332,29 @@ class Bags:
         )
 
 
+def refuse_other_than_bags(given: Any, what: str) -> None:
+    """Refuse what is not :class:`Bags` where they are needed: a frame, an array, or arguments in another order."""
+    if not isinstance(given, Bags):
+        raise TypeError(
+            f"{what} must be Bags, which Bags.from_tables and Bags.from_arrays make, got a {type(given).__name__}"
+        )
+
+
 def _as_instances(instances: Any) -> Array:
-    """An array of numbers, without a copy where the instances are one already (also a memory-mapped one)."""
     if isinstance(instances, StoredInstances):
         return cast(Array, instances)
-    array = np.asanyarray(instances)
-    return np.asarray(array, dtype=np.float64) if array.dtype == object else array
+    with _given.argument("instances"):
+        return _given.numbers(instances, "instances")
 
 
 def _column_names(table: Any) -> tuple[str, ...] | None:
-    columns = getattr(table, "columns", None)
-    return None if columns is None else tuple(str(name) for name in columns)
+    return tuple(str(name) for name in table.columns) if _given.is_frame(table) else None
 
 
 def _class_names(given: ArrayLike | None, from_table: Sequence[Hashable] | None, proportions: Array) -> Array:
-    if given is not None:
-        return np.asarray(given)
-    if from_table is not None:
-        return np.asarray(from_table)
-    return np.arange(proportions.shape[-1])
+    with _given.argument("classes"):
+        if given is not None:
+            return _given.class_names(given, "classes")
+        if from_table is not None:
+            return _given.class_names(from_table, "classes")
+        return np.arange(proportions.shape[-1])

@@ -151,7 +151,9 @@ def test_the_help_on_a_method_is_short_and_of_its_settings(capsys):
 
 
 def test_settings_of_a_config_file_and_of_the_command_line_meet(files):  # noqa: F811
-    (files / "config.yaml").write_text("method:\n  class_path: BagLogistic\n  init_args: {C: 5.0, n_resamples: 3}\n")
+    (files / "config.yaml").write_text(
+        "method:\n  class_path: BagLogistic\n  init_args: {C: 5.0, n_resamples: 3}\n"
+    )
     options = ["--config", "config.yaml", "--method.n_resamples", "2", "--report", "false"]
     assert cli.main([*FIT[:-2], *options]) == 0
     model = llpgan.load("model")

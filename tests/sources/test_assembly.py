@@ -376,7 +376,8 @@ def test_a_model_of_tables_is_that_of_the_encoded_arrays(fitted):
         classes=["other", "trump"],
     )
     expected = MeanMap().fit_bags(plain).predict_proba(bags.instances)
-    np.testing.assert_array_equal(model.predict_proba(bags.instances), expected)
+    np.testing.assert_array_equal(model.predict_proba(bags), expected)
+    np.testing.assert_array_equal(model.predict_encoded(bags.instances), expected)
     np.testing.assert_array_equal(model.predict_proba(PEOPLE), expected)
 
 
@@ -384,7 +385,7 @@ def test_a_model_of_tables_is_that_of_the_encoded_arrays(fitted):
 def test_models_predict_from_every_source(fitted, source, write):
     bags, model = fitted
     new = {name: list(reversed(values)) for name, values in reversed(PEOPLE.items()) if name != "state"}
-    expected = model.predict_proba(bags.instances[::-1])
+    expected = model.predict_encoded(bags.instances[::-1])
     np.testing.assert_array_equal(model.predict_proba(source(write, "new", new)), expected)
     assert set(model.predict(source(write, "new", new))) <= {"other", "trump"}
 
@@ -392,10 +393,10 @@ def test_models_predict_from_every_source(fitted, source, write):
 def test_models_are_scored_on_frames(fitted):
     bags, model = fitted
     frame, labels = pd.DataFrame(PEOPLE), np.array(["other", "trump"] * (N // 2))
-    assert model.score(frame, labels) == model.score(bags.instances, labels)
+    assert model.score(frame, labels) == model.score(bags, labels)
     of_rows = bags.proportions[bags.bag_index]
     by_bags = model.score(frame, of_rows, groups=PEOPLE["state"])
-    assert by_bags == model.score(bags.instances, of_rows, groups=bags.bag_index)
+    assert by_bags == model.score(bags, of_rows, groups=bags.bag_index)
     assert 0 <= by_bags <= 1
 
 

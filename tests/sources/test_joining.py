@@ -119,8 +119,9 @@ def test_bags_without_instances_are_warned_of():
 @pytest.mark.parametrize(
     ("ids", "said"),
     [
-        (["IA", "UT"], "bag 'UT' of p.csv has no row in r.csv"),
-        (["NV", "UT", "VT"], "bag 'NV' (and 2 more) of p.csv has no row in r.csv"),
+        (["IA", "UT"], "bag 'UT' of p.csv has no row in r.csv; there are 'IA', 'OH'"),
+        (["NV", "UT", "VT"], "bag 'NV' (and 2 more) of p.csv has no row in r.csv; there are 'IA', 'OH'"),
+        (["oh "], "bag 'oh ' of p.csv has no row in r.csv; there are 'IA', 'OH'. Did you mean 'OH'?"),
         ([39], "bag 39 of p.csv has no row in r.csv: ids are int here and str there, such as 'IA'"),
     ],
 )

@@ -64,7 +64,7 @@ def _introduce(console: Console, election: Election) -> None:
 
 
 def _from_results(model: LLPClassifier, election: Election) -> Array:
-    return model.fit_bags(election.bags).predict_proba(election.bags.instances)
+    return model.fit_bags(election.bags).predict_proba(election.bags)
 
 
 def _comparison(found: dict[str, Array], election: Election) -> Table:

@@ -17,6 +17,7 @@ from llpgan.estimators.base import LLPClassifier
 from llpgan.evaluation import BagScores, Estimate, LabelScores, Verdict, judge_without_labels, label_scores
 from llpgan.files import refuse_existing, whole_file
 from llpgan.sources import Rows, label_values, shared_bags
+from llpgan.sources.options import names
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,7 @@ def evaluate(
     """
     if out is not None:
         refuse_existing(Path(out), overwrite)
-    loaded, rows = opened(model, data, image, resize)
+    loaded, rows = opened(model, data, image, resize, ids=() if bag is None else names(bag, "bag"))
     found = evaluated(loaded, rows, label, label_names, bag, proportions, counts)
     console = terminal()
     console.print(_as_table(found))
@@ -118,7 +119,7 @@ def evaluated(
         truth = labels_as_classes(label_values(rows, label), model.classes_, label, label_names)
     bags = shared_bags(rows, model.classes_, bag, proportions, counts) if by_bags else None
     instances = instances_of(model, rows)
-    probabilities = model.predict_proba(instances)
+    probabilities = model.predict_encoded(instances)
     return Evaluation(
         by_label=None if truth is None else label_scores(truth, probabilities, model.classes_),
         verdict=None

@@ -10,10 +10,12 @@ from llpgan.sources import Rows, RowStream, open_rows, open_stream
 from llpgan.sources.images import ImageEncoder
 
 
-def opened(model: str, data: str, image: str | None = None, resize: bool = False) -> tuple[LLPClassifier, Rows]:
-    """The model of a folder, and the rows of a file, read as those of its training were."""
+def opened(
+    model: str, data: str, image: str | None = None, resize: bool = False, ids: Sequence[str] = ()
+) -> tuple[LLPClassifier, Rows]:
+    """The model of a folder, and the rows of a file, read as in its training; ``ids`` say the bags."""
     loaded = _loaded(model, image, resize)
-    return loaded, open_rows(data, _text_columns(loaded))
+    return loaded, open_rows(data, _text_columns(loaded), ids)
 
 
 def opened_stream(
@@ -43,15 +45,15 @@ def _text_columns(model: LLPClassifier) -> Sequence[str]:
 
 def instances_of(model: LLPClassifier, rows: Rows) -> Any:
     """What the model sees of the rows."""
-    if rows.array is not None:
-        _refuse_other_shape(model, rows.name, rows.array)
-        return rows.array
-    if model.encoder_ is None:
+    if model.encoder_ is not None:
+        return model.encoder_.encode(rows)
+    if rows.array is None:
         raise ValueError(
             f"{rows.name} is no array, but the model was trained on one: give an .npz or .npy, "
             f"or train with Bags.from_tables, which knows what to do with columns"
         )
-    return model.encoder_.encode(rows)
+    _refuse_other_shape(model, rows.name, rows.array)
+    return rows.array
 
 
 def _refuse_other_shape(model: LLPClassifier, name: str, array: Array) -> None:

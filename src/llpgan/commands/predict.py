@@ -60,7 +60,7 @@ def predict(
 def predictions(model: LLPClassifier, rows: Rows, keep: Sequence[str] = ()) -> pa.Table:
     """Kept columns, the predicted class, and a column of probabilities a class."""
     kept = {name: plain(rows.column(name)) for name in keep}
-    probabilities = model.predict_proba(instances_of(model, rows))
+    probabilities = model.predict_encoded(instances_of(model, rows))
     columns = {"prediction": pa.array(model.classes_[probabilities.argmax(axis=1)])}
     columns |= {f"p_{name}": pa.array(probabilities[:, k]) for k, name in enumerate(model.classes_.tolist())}
     if clash := kept.keys() & columns.keys():

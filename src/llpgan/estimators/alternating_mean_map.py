@@ -78,7 +78,7 @@ class AlternatingMeanMap(ClassicalClassifier):
         return self._finish(bags)
 
     def _take_turns(self, features: Features, bags: Bags) -> tuple[Linear, int]:
-        labels = best_labels(bags, _logarithms(self.start_.predict_proba(bags.instances)))
+        labels = best_labels(bags, _logarithms(self.start_.predict_proba(bags)))
         model, n_turns = self._refit(features, labels, bags.n_classes), 1
         while n_turns < self.max_turns:
             before, labels = labels, best_labels(bags, class_scores(model, features))

@@ -2,33 +2,45 @@
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.metrics import accuracy_score
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from llpgan import _checks, watching
-from llpgan.bags import Bags
+from llpgan import _checks, _given, naming, watching
+from llpgan._callers import warn_once
+from llpgan.bags import Bags, refuse_other_than_bags
 from llpgan.stored_instances import StoredInstances
 
 if TYPE_CHECKING:
     from llpgan.sources import Encoder
 
 Array = NDArray[Any]
+_BAGS_OF_ONE = (
+    "labels without groups make every row a bag of its own, so this is supervised learning from every label. To "
+    "learn from bags, pass groups (the bag of each row); in cross_val_score and GridSearchCV they arrive after "
+    "sklearn.set_config(enable_metadata_routing=True), as params={'groups': ...} or fit(..., groups=...). "
+    "groups=np.arange(len(y)) asks for supervised learning, without this warning."
+)
 
 
 class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A classifier of instances that learns from bags.
 
     ``fit(X, y, groups)`` follows scikit-learn: a 1-D ``y`` holds labels, of which only each bag's proportions
-    are used; a 2-D ``y`` holds in each row the proportions of that row's bag; ``groups`` is the bag of each row,
-    and without it every row is a bag of its own, which is supervised learning. ``fit_bags`` takes
-    :class:`~llpgan.bags.Bags`. A method implements it and ``_probabilities``.
+    are used; a 2-D ``y`` holds in each row the proportions of that row's bag, and if it is a frame its columns
+    name the classes; ``groups`` is the bag of each row. ``groups=np.arange(len(y))`` asks for supervised learning;
+    labels without groups give the same, with a warning, and other proportions without groups are refused.
+    ``fit_bags`` takes :class:`~llpgan.bags.Bags`. A method implements it and ``_probabilities``.
+
+    ``predict``, ``predict_proba`` and ``score`` take rows as users have them; where the model learned from a
+    table, they encode them as that table was encoded. They also take :class:`~llpgan.bags.Bags` with
+    the same encoding. Instances that are encoded already, such as ``bags.instances``, go to ``predict_encoded``.
 
     Attributes:
         classes_: the classes, in the order of ``predict_proba``'s columns.
@@ -53,41 +65,76 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 f"This {type(self).__name__} estimator requires y to be passed, but the target y is None: "
                 f"it holds each row's label, or the proportions of its bag"
             )
-        instances = self._checked(X, reset=True)
+        instances = self._checked(_rows_of_numbers(X, "X"), reset=True)
         self.encoder_ = None
-        return self.fit_bags(_bags_of_rows(instances, y, groups, self._feature_names()))
+        bags = _bags_of_rows(instances, y, groups, self._feature_names())
+        if groups is None:
+            warn_once(_BAGS_OF_ONE, about=type(self).__name__)
+        return self.fit_bags(bags)
 
     @abstractmethod
     def fit_bags(self, bags: Bags) -> Self:
         """Learn from bags. A method begins with ``self._start(bags)``, and returns ``self._finish(bags)``."""
 
     def predict(self, X: Any) -> Array:
-        """The most probable class of each instance."""
+        """The most probable class of each row."""
         best = self.predict_proba(X).argmax(axis=1)
         return self.classes_[best]
 
     def predict_proba(self, X: Any) -> Array:
-        """The probability of each class for each instance."""
+        """The probability of each class for each row."""
+        return self.predict_encoded(self.encode(X))
+
+    def predict_encoded(self, instances: Any) -> Array:
+        """The probability of each class for instances that are encoded already.
+
+        Args:
+            instances: ``bags.instances``, what :meth:`encode` returns, or any array in that form.
+        """
         check_is_fitted(self, "classes_")
-        instances = self._checked(self._encoded(X), reset=False)
+        instances = self._checked(instances, reset=False)
         _checks.instances(instances, self._feature_names())
         self._refuse_other_shape(instances)
         probabilities = self._probabilities(instances)
         self._refuse_no_probabilities(probabilities, instances)
         return probabilities
 
+    def encode(self, X: Any) -> Any:
+        """The instances that the model sees of a user's rows.
+
+        Args:
+            X: rows in any form in which the model could have learned from them: where that was a table, another
+                one with the same columns (a file, a frame, a dict of columns); else an array or a frame of
+                numbers. Or :class:`~llpgan.bags.Bags` that were encoded as the training's were.
+        """
+        check_is_fitted(self, "classes_")
+        if isinstance(X, Bags):
+            return self._instances_of(X)
+        if self.encoder_ is None:
+            return _rows_of_numbers(X, "X")
+        from llpgan.sources import open_rows, rows_of_array
+
+        if isinstance(X, np.ndarray | StoredInstances):
+            return self.encoder_.encode(rows_of_array(X))
+        return self.encoder_.encode(open_rows(X, self.encoder_.text_columns))
+
     def score(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> float:
         """Accuracy, where ``y`` holds labels; where it holds proportions, how well the bags are met.
 
         That is one minus the mean over bags of the total variation distance between the bag's proportions and
-        its mean prediction: 1 is perfect, and no instance's label is needed.
+        its mean prediction: 1 is perfect, and no instance's label is needed. Proportions in a frame are taken by
+        the names of its columns, which must be the classes; in an array they stand in the order of ``classes_``.
         """
-        check_is_fitted(self, "classes_")
-        X = self._encoded(X)
+        probabilities = self.predict_proba(X)
+        _checks.same_length("rows of X", probabilities, "entries of y", y)
+        if sample_weight is not None:
+            sample_weight = _checks.weights(sample_weight, len(probabilities))
         if _are_labels(y):
-            return float(accuracy_score(column_or_1d(y), self.predict(X), sample_weight=sample_weight))
-        bags = _bags_of_rows(np.asanyarray(X), y, groups, self._feature_names())
-        predicted = bags.means(self.predict_proba(X), sample_weight)
+            truth = naming.matched_labels(column_or_1d(y), self.classes_, "y")
+            predicted = self.classes_[probabilities.argmax(axis=1)]
+            return float(np.average(predicted == truth, weights=sample_weight))
+        bags = _bags_to_meet(y, groups, self.classes_)
+        predicted = bags.means(probabilities, sample_weight)
         return float(1 - np.abs(predicted - bags.proportions).sum(axis=1).mean() / 2)
 
     @abstractmethod
@@ -95,7 +142,8 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """The probability of each class for instances that are checked."""
 
     def _start(self, bags: Bags) -> None:
-        """Check the settings, warn of bags that tell nothing, and note what predictions will be of."""
+        """Check the bags and the settings, warn of bags that tell nothing, and note what predictions will be of."""
+        refuse_other_than_bags(bags, "what fit_bags takes")
         self._validate_params()
         if (said := watching.tell_nothing(bags)) is not None:
             warnings.warn(said, watching.UninformativeBagsWarning, stacklevel=3)
@@ -126,13 +174,14 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
 
-    def _encoded(self, X: Any) -> Any:
-        """Instances from a user's rows, where the model learned from such; arrays are instances already."""
-        if self.encoder_ is None or isinstance(X, np.ndarray | StoredInstances):
-            return X
-        from llpgan.sources import open_rows
-
-        return self.encoder_.encode(open_rows(X, self.encoder_.text_columns))
+    def _instances_of(self, bags: Bags) -> Array:
+        """Those of bags, unless what they learned of their table differs from what the model did."""
+        if self.encoder_ is not None and bags.encoder != self.encoder_:
+            raise ValueError(
+                f"these bags are encoded otherwise than those that this {type(self).__name__} was trained on: "
+                f"give their rows, as a table, or Bags that are a part of the training's (Bags.subset)"
+            )
+        return bags.instances
 
     def _checked(self, X: Any, *, reset: bool) -> Array:
         """Scikit-learn's own checks; that values are finite is ours to say, with row and column.
@@ -177,6 +226,23 @@ def _are_labels(y: Any) -> bool:
     return len(shape) < 2 or shape[1] == 1
 
 
+def _rows_of_numbers(X: Any, name: str) -> Any:
+    """Rows for scikit-learn to check, unless they are of a kind that it does not know."""
+    if isinstance(X, np.ndarray | StoredInstances) or hasattr(X, "tocsr"):
+        return X
+    if isinstance(X, str | bytes | Path | Mapping | Set | Iterator) or hasattr(X, "to_frame"):
+        one_row = "; for one row of a frame, df.iloc[[0]]" if hasattr(X, "iloc") else ""
+        raise TypeError(
+            f"{name} must be an array or a frame of numbers, one row per instance, got a {type(X).__name__}"
+            f"{one_row}; a model that learned from Bags.from_tables predicts from files and tables"
+        )
+    if _given.is_frame(X) or isinstance(X, Sequence):
+        with _given.argument(name):
+            numbers = _given.numbers(X, name)
+        return X if _given.is_frame(X) else numbers
+    return X
+
+
 def _bags_of_rows(instances: Array, y: Any, groups: Any, features: Sequence[str] | None) -> Bags:
     y = y if hasattr(y, "columns") else np.asarray(y)  # a frame names its classes
     _checks.same_length("instances", instances, "entries of y", y)
@@ -185,3 +251,12 @@ def _bags_of_rows(instances: Array, y: Any, groups: Any, features: Sequence[str]
     labels = column_or_1d(y, warn=True)
     check_classification_targets(labels)
     return Bags.from_labels(instances, labels, groups, features=features)
+
+
+def _bags_to_meet(y: Any, groups: Any, classes: Array) -> Bags:
+    """Bags without instances, with the proportions in the order of the classes."""
+    rows = naming.matched_columns(y, classes, "y")
+    if groups is None:
+        _checks.are_labels(rows)
+        groups = np.arange(len(rows))
+    return Bags.from_row_proportions(np.zeros((len(rows), 1)), rows, groups, classes=classes)

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from llpgan import _checks
-from llpgan.bags import Bags
+from llpgan.bags import Bags, refuse_other_than_bags
 from llpgan.evaluation.estimates import Estimate
 from llpgan.evaluation.jackknife import Intervals, jackknife
 from llpgan.evaluation.label_means import Pairs, label_mean
@@ -60,6 +60,7 @@ def estimate_accuracy(bags: Bags, predictions: ArrayLike, *, proportions_sd: flo
     >>> print(estimate_accuracy(bags, guesses).accuracy, (labels == guesses).mean().round(3))
     0.939 (0.926 to 0.949) 0.934
     """
+    refuse_other_than_bags(bags, "bags")
     if bags.n_bags < LEAST_BAGS:
         raise ValueError(f"accuracy without labels needs {LEAST_BAGS} bags at least, here are {bags.n_bags}")
     table = np.asarray(predictions)

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from llpgan import _checks
-from llpgan.bags import Bags
+from llpgan.bags import Bags, refuse_other_than_bags
 from llpgan.evaluation import estimates
 from llpgan.evaluation.estimates import Estimate
 
@@ -68,8 +68,8 @@ def bag_scores(bags: Bags, probabilities: ArrayLike, *, by_size: bool = False) -
     >>> scores.total_variation.round(3), scores.hard_total_variation
     (array([0.1, 0.1]), array([0., 0.]))
     """
-    table = np.asarray(probabilities, dtype=np.float64)
-    _checks.same_length("instances", bags.instances, "rows of probabilities", table)
+    refuse_other_than_bags(bags, "bags")
+    table = _checks.probabilities(probabilities, len(bags.instances), bags.n_classes)
     given, predicted = bags.proportions, bags.means(table)
     hard = bags.means(np.eye(bags.n_classes)[table.argmax(axis=1)])
     cross_entropy = -(given * _log(predicted)).sum(axis=1)

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from llpgan import _checks
-from llpgan.bags import Bags
+from llpgan.bags import Bags, refuse_other_than_bags
 from llpgan.evaluation.bags import bag_scores
 from llpgan.evaluation.estimates import Estimate
 
@@ -52,8 +52,8 @@ def worst_case(bags: Bags, probabilities: ArrayLike) -> WorstCase:
     >>> found.lowest_accuracy, found.highest_accuracy, found.purity
     (0.5, 1.0, 0.75)
     """
-    table = np.asarray(probabilities, dtype=np.float64)
-    _checks.same_length("instances", bags.instances, "rows of probabilities", table)
+    refuse_other_than_bags(bags, "bags")
+    table = _checks.probabilities(probabilities, len(bags.instances), bags.n_classes)
     given, predicted = bags.proportions, bags.means(np.eye(bags.n_classes)[table.argmax(axis=1)])
     lowest = np.maximum(given + predicted - 1, 0).sum(axis=1)
     highest = np.minimum(given, predicted).sum(axis=1)

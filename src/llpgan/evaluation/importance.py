@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from llpgan.bags import Bags
+from llpgan.bags import Bags, refuse_other_than_bags
 from llpgan.estimators.base import LLPClassifier
 from llpgan.evaluation.bags import bag_scores
 
@@ -46,6 +46,7 @@ def importance(
     >>> rises["tells"].mean > 3 * abs(rises["noise"].mean)
     True
     """
+    refuse_other_than_bags(bags, "bags")
     if bags.instances.ndim != 2:
         raise ValueError(
             f"importance is of a table's columns, but instances have shape {bags.instances.shape[1:]}"
@@ -60,7 +61,7 @@ def importance(
 
 
 def _loss(model: LLPClassifier, bags: Bags, instances: Array) -> float:
-    return float(bag_scores(bags, model.predict_proba(instances)).cross_entropy.mean())
+    return float(bag_scores(bags, model.predict_encoded(instances)).cross_entropy.mean())
 
 
 def _shuffled(bags: Bags, group: Sequence[int], rng: np.random.Generator) -> Array:

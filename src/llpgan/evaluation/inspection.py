@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from llpgan.bags import Bags
+from llpgan.bags import Bags, refuse_other_than_bags
 
 Array = NDArray[Any]
 _SAME = 1e-3  # shares of two classes that go together this closely cannot be told apart
@@ -64,6 +64,7 @@ def inspect_bags(bags: Bags) -> Inspection:
     >>> found.n_bags, found.rows, found.worth.round()
     (100, array([769., 831.]), array([83., 96.]))
     """
+    refuse_other_than_bags(bags, "bags")
     sizes = bags.sizes
     proportions, rows = bags.proportions, bags.prior * sizes.sum()
     worth, spread = _worth(proportions, sizes), _spread(bags)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy.optimize import nnls
 from sklearn.base import clone
 
-from llpgan.bags import Bags
+from llpgan.bags import Bags, refuse_other_than_bags
 from llpgan.estimators.base import LLPClassifier
 from llpgan.evaluation.bags import bag_scores
 
@@ -62,6 +62,7 @@ def learning_curve(
     >>> [step.n_bags for step in curve.steps], curve.at(240) <= curve.at(60) <= curve.at(15)
     ([15, 30, 45, 60], True)
     """
+    refuse_other_than_bags(bags, "bags")
     if bags.n_bags < 16:
         return None
     rng = np.random.default_rng(random_state)
@@ -97,7 +98,7 @@ def _error(bags: Bags, train: Array, test: Array, estimator: LLPClassifier | Non
         model.fit_bags(some_bags(bags, train))
     except ValueError:
         return None
-    return float(bag_scores(held_out, model.predict_proba(held_out.instances)).total_variation.mean())
+    return float(bag_scores(held_out, model.predict_proba(held_out)).total_variation.mean())
 
 
 def _step(n: int, errors: list[float]) -> Step | None:

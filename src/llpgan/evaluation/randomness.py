@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from llpgan.bags import Bags
+from llpgan.bags import Bags, refuse_other_than_bags
 from llpgan.evaluation.importance import fewer_rows
 
 Array = NDArray[Any]
@@ -83,6 +83,7 @@ def randomness_test(
     >>> print(randomness_test(Bags.from_labels(X, labels, by_value), permutations=99).in_words()[:57])
     The bags were not drawn at random: their instances differ
     """
+    refuse_other_than_bags(bags, "bags")
     rng = np.random.default_rng(random_state)
     kept = fewer_rows(bags, _MOST_VALUES // min(_MOST_COLUMNS, _n_columns(bags)), rng)
     rows = _standardised(kept, rng)[kept.row_order]

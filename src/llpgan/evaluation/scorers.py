@@ -1,17 +1,22 @@
 """Scores on bags alone, for scikit-learn's model selection."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.metadata_routing import MetadataRequest
 
-from llpgan import _keys
+from llpgan import _checks, _keys, naming
+from llpgan._callers import is_called_by_scikit_learn
 from llpgan.bags import Bags
 from llpgan.evaluation.bags import bag_scores
 
 _SCORES = ("total_variation", "hard_total_variation", "cross_entropy", "kl")
+_NEEDS_GROUPS = (
+    "a bag scorer needs the bag of each row: call sklearn.set_config(enable_metadata_routing=True), and pass "
+    "params={'groups': ...} to cross_val_score, or groups=... to GridSearchCV.fit"
+)
 
 
 @dataclass(frozen=True)
@@ -29,11 +34,10 @@ class BagScorer:
 
     def __call__(self, estimator: Any, X: Any, y: Any, groups: Any = None) -> float:
         """Minus the mean of the score over the bags of these rows: greater is better."""
+        if groups is None and is_called_by_scikit_learn():
+            return cast(float, _NoScore())
         if groups is None:
-            raise ValueError(
-                "a bag scorer needs the bag of each row: sklearn.set_config(enable_metadata_routing=True), "
-                'and params={"groups": ...} (in GridSearchCV: fit(..., groups=...))'
-            )
+            raise ValueError(_NEEDS_GROUPS)
         bags = _bags_of(y, groups, estimator.classes_)
         scores = bag_scores(bags, estimator.predict_proba(X), by_size=self.by_size)
         return -float(getattr(scores, f"mean_{self.score}").value)
@@ -65,14 +69,25 @@ def bag_scorer(score: str = "total_variation", *, by_size: bool = False) -> BagS
     return BagScorer(score, by_size)
 
 
+class _NoScore:
+    """What a scorer without groups returns to scikit-learn, which then fails at once, with this text.
+
+    An exception would be worse: scikit-learn turns it into a score of nan, prints it once for each fold, and
+    chooses a best setting all the same.
+    """
+
+    def __str__(self) -> str:
+        return f"nothing, since {_NEEDS_GROUPS}"
+
+
 def _bags_of(y: Any, groups: Any, classes: NDArray[Any]) -> Bags:
     """Bags of these rows, with all classes that the estimator knows, also where these rows lack one."""
-    table = np.asarray(y)
-    nothing = np.zeros((len(table), 1))
-    if table.ndim == 2 and table.shape[1] > 1:
-        return Bags.from_row_proportions(nothing, table, groups, classes=classes)
-    is_class = (table.reshape(-1, 1) == classes).astype(np.float64)
-    index, ids = _keys.index_of(groups)
+    if np.ndim(y) == 2 and np.shape(y)[1] > 1:
+        rows = naming.matched_columns(y, classes, "y")
+        return Bags.from_row_proportions(np.zeros((len(rows), 1)), rows, groups, classes=classes)
+    labels = naming.matched_labels(np.ravel(y), classes, "y")
+    index, ids = _keys.index_of(groups, "groups")
+    _checks.same_length("entries of y", labels, "groups", index)
     counts = np.zeros((len(ids), len(classes)))
-    np.add.at(counts, index, is_class)
-    return Bags(nothing, index, counts / np.bincount(index)[:, None], ids, classes)
+    np.add.at(counts, index, labels[:, None] == classes)
+    return Bags(np.zeros((len(labels), 1)), index, counts / np.bincount(index)[:, None], ids, classes)

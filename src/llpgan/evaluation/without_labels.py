@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 from numpy.typing import ArrayLike
 
-from llpgan.bags import Bags
+from llpgan import _checks
+from llpgan.bags import Bags, refuse_other_than_bags
 from llpgan.evaluation.accuracy import LEAST_BAGS, LabelFreeScores, estimate_accuracy
 from llpgan.evaluation.bags import BagScores, bag_scores
 from llpgan.evaluation.bounds import WorstCase, worst_case
@@ -55,6 +56,8 @@ def judge_without_labels(
     >>> print(judge_without_labels(bags, np.hstack([1 - sure, sure])).scores.accuracy)
     0.771 (0.725 to 0.811)
     """
+    refuse_other_than_bags(bags, "bags")
+    probabilities = _checks.probabilities(probabilities, len(bags.instances), bags.n_classes)
     randomness = randomness_test(bags, proportions_sd=proportions_sd, random_state=random_state)
     able = randomness.looks_random and bags.n_bags >= LEAST_BAGS
     return Verdict(

@@ -103,7 +103,7 @@ def tell(
     """
     for others in (bags,) if held_out is None else (bags, held_out):
         _refuse_other_classes(model, others)
-    probabilities = model.predict_proba(bags.instances)
+    probabilities = model.predict_proba(bags)
     groups = _each_column(bags) if columns is None else columns
     why_no_rises = _why_no_rises(bags, groups)
     return Story(
@@ -120,7 +120,7 @@ def tell(
         proportions=bags.proportions,
         scores=bag_scores(bags, probabilities),
         overall=bag_scores(bags, np.broadcast_to(bags.prior, probabilities.shape)),
-        held_out=None if held_out is None else bag_scores(held_out, model.predict_proba(held_out.instances)),
+        held_out=None if held_out is None else bag_scores(held_out, model.predict_proba(held_out)),
         probability_counts=_counts(probabilities),
         history=tuple(getattr(model, "history_", ())),
         rises=None if why_no_rises else _rises(model, bags, groups),
@@ -138,7 +138,7 @@ def _refuse_other_classes(model: LLPClassifier, bags: Bags) -> None:
 
 def _verdict(model: LLPClassifier, bags: Bags, probabilities: Array, held_out: Bags | None) -> Verdict:
     if held_out is not None:
-        return judge_without_labels(held_out, model.predict_proba(held_out.instances))
+        return judge_without_labels(held_out, model.predict_proba(held_out))
     return replace(judge_without_labels(bags, probabilities), scores=None, why=_NOT_HELD_OUT)
 
 

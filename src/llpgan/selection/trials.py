@@ -64,7 +64,7 @@ def _give_up(*_: object) -> None:
 
 def _judged(model: LLPClassifier, bags: Bags, test: Any) -> Row:
     held_out = bags.part(test)
-    scores = bag_scores(held_out, model.predict_proba(held_out.instances))
+    scores = bag_scores(held_out, model.predict_proba(held_out))
     place = {name: position for position, name in enumerate(bags.bag_ids)}
     found = {name: [round(value, _DIGITS) for value in getattr(scores, name).tolist()] for name in SCORES}
     return {"bags": [place[name] for name in held_out.bag_ids], **found}

@@ -1,5 +1,6 @@
 """What users have: tables, images, arrays; read, checked, encoded, and joined with their bags' proportions."""
 
+from llpgan.sources.arrays import rows_of_array
 from llpgan.sources.assembly import bags_from_tables, label_values, shared_bags
 from llpgan.sources.columns import Columns
 from llpgan.sources.opening import open_rows
@@ -20,5 +21,6 @@ __all__ = [
     "open_rows",
     "open_stream",
     "read_table",
+    "rows_of_array",
     "shared_bags",
 ]

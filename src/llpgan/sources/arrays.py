@@ -39,6 +39,11 @@ def open_npz(path: Path) -> Rows:
         return Rows(str(path), read_table(arrays) if arrays else pa.table({}), instances)
 
 
+def rows_of_array(array: Any) -> Rows:
+    """Rows that a user hands over as an array, in memory or in a file: their columns have no names."""
+    return Rows("the array", pa.table({}), array)
+
+
 @dataclass(frozen=True)
 class ArrayEncoder:
     """Arrays are instances as they are; all must have the shape of the training's."""

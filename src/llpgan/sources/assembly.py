@@ -3,11 +3,14 @@
 import warnings
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
+from llpgan import _given
 from llpgan.bags import Bags
 from llpgan.sources import values
 from llpgan.sources.arrays import ArrayEncoder
@@ -16,6 +19,7 @@ from llpgan.sources.images import FOLDER_COLUMN, ImageEncoder
 from llpgan.sources.joining import bag_keys
 from llpgan.sources.leaks import counts_by_bag, refuse_leak
 from llpgan.sources.opening import open_rows
+from llpgan.sources.options import check_options, names
 from llpgan.sources.rows import Encoder, Rows
 from llpgan.sources.shares import Shares, are_of_labels, bag_table, shares_of_counts, shares_of_table
 from llpgan.sources.table_encoder import TableEncoder
@@ -41,11 +45,21 @@ def bags_from_tables(
 
     if is_store(instances):
         said = {"proportions": proportions, "bag": bag, "counts": counts, "label": label, "classes": classes}
-        return open_store_alone(instances, {**said, "columns": columns, "image": image})
+        return open_store_alone(instances, {**said, "columns": columns, "image": image, "image_size": image_size})
+    check_options(
+        bag=bag,
+        label=label,
+        classes=classes,
+        columns=columns,
+        image=image,
+        image_size=image_size,
+        tolerance=tolerance,
+    )
     columns = columns or Columns()
-    rows = open_rows(instances, text=columns.categories)
+    rows = _opened(instances, columns, bag)
     bag_columns = columns_of_bags(bag, rows.name, rows.table.column_names, rows.image)
     bag_index, bag_ids = bag_keys(rows.table, bag_columns, rows.name)
+    label = None if label is None else str(label)
     if label is not None:
         rows.column(label)  # a label that is misspelt would be a feature
     shares = _shares(rows, bag_index, bag_ids, bag_columns, proportions, counts, label, classes)
@@ -77,8 +91,7 @@ def shared_bags(
     """The bags of rows that a model predicts, to judge it by their proportions: no instances are encoded."""
     bag_columns = columns_of_bags(bag, rows.name, rows.table.column_names, rows.image)
     bag_index, bag_ids = bag_keys(rows.table, bag_columns, rows.name)
-    names = [str(name) for name in classes.tolist()]
-    shares = _shares(rows, bag_index, bag_ids, bag_columns, proportions, counts, None, names)
+    shares = _shares(rows, bag_index, bag_ids, bag_columns, proportions, counts, None, classes.tolist())
     return Bags(np.zeros((len(rows), 1)), bag_index, shares.proportions, bag_ids, classes)
 
 
@@ -90,6 +103,7 @@ def learned_encoder(
     image_size: tuple[int, int] | None = None,
 ) -> Encoder:
     """What the rows ask for: arrays as they are, images of a column of paths, or the columns of a table."""
+    refuse_options_of_images(rows, image, image_size)
     if rows.array is not None:
         return ArrayEncoder.learned(rows)
     image = image or rows.image
@@ -104,6 +118,8 @@ def label_values(rows: Rows, label: str) -> Array:
     column = rows.column(label)
     for row in np.flatnonzero(values.missing(column)):
         raise ValueError(f"{rows.name}, row {rows.first_row + row} has no label: its {label!r} is missing")
+    if pa.types.is_nested(values.plain(column).type):
+        raise ValueError(f"{rows.name}: column {label!r} holds {column.type}: one class a row would be right")
     return np.asarray(values.plain(column).to_numpy())
 
 
@@ -114,8 +130,26 @@ def columns_of_bags(
     if bag is None and image is None:
         there = ", ".join(map(repr, available)) or "no columns"
         raise ValueError(f"say which column holds the bag of each row (bag); {source} has {there}")
-    bag = bag or FOLDER_COLUMN
-    return [bag] if isinstance(bag, str) else list(bag)
+    return names(FOLDER_COLUMN if bag is None else bag, "bag")
+
+
+def refuse_options_of_images(rows: Rows, image: str | None, image_size: tuple[int, int] | None) -> None:
+    """Refuse what is said of images where there are none."""
+    if rows.array is not None and image is not None:
+        raise ValueError(f"image is a column of paths, but {rows.name} holds its instances as an array")
+    if image_size is not None and image is None and rows.image is None:
+        raise ValueError(
+            f"image_size is for images, but {rows.name} has none: name the column of their paths (image)"
+        )
+
+
+def _opened(instances: Any, columns: Columns, bag: Any) -> Rows:
+    """The rows, with columns of bags read so that different ids stay different."""
+    ids = () if bag is None else names(bag, "bag")
+    if isinstance(instances, str | Path | Rows):
+        return open_rows(instances, columns.categories, ids)
+    with _given.argument("instances"):
+        return open_rows(instances, columns.categories, ids)
 
 
 def _shares(

@@ -3,13 +3,20 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from numbers import Integral
 
 import pyarrow as pa
 
+from llpgan._suggestions import did_you_mean
 from llpgan.sources import values
 from llpgan.sources.encoders import Category, ColumnEncoder, Date, Number
 from llpgan.sources.facts import Facts, WholeColumn, no_value
 
+_RANGE = re.compile(
+    r"^\s*([<>≤≥~]=?\s*\d[\d.]*|\d[\d.]*\s*(\+|plus|((or|and)\s+)?(more|over|older|above|less|fewer|under|below)"
+    r"|(-|–|to)\s*\d[\d.]*))\s*$",
+    re.IGNORECASE,
+)
 _FEW = 20  # below so many rows, every value of any column may be different
 _ID_NAME = re.compile(r"(^|[_\W])(id|ids|uuid|guid|index|key|nr|number)$|^unnamed", re.IGNORECASE)
 
@@ -42,14 +49,27 @@ class Columns:
 
     def __post_init__(self) -> None:
         for option in fields(self)[:5]:
-            if isinstance(getattr(self, option.name), str):
-                object.__setattr__(self, option.name, (getattr(self, option.name),))
+            self._check_names(option.name)
+        for name in ("min_count", "max_categories"):
+            number = getattr(self, name)
+            if not isinstance(number, Integral) or isinstance(number, bool) or number < 1:
+                raise ValueError(f"{name} must be a whole number of at least 1, got {number!r}")
         if twice := [name for name in self._typed() if self._typed().count(name) > 1]:
             raise ValueError(
                 f"column {twice[0]!r} is given two kinds: numbers, categories and dates exclude each other"
             )
         if both := set(self.drop) & {*self._typed(), *(self.only or ())}:
             raise ValueError(f"column {min(both)!r} is both asked for and left out (drop)")
+
+    def _check_names(self, option: str) -> None:
+        """One name becomes a tuple of one."""
+        given = getattr(self, option)
+        if isinstance(given, str):
+            object.__setattr__(self, option, (given,))
+        elif given is None and option == "only":
+            return
+        elif not isinstance(given, Sequence) or not all(isinstance(name, str) for name in given):
+            raise TypeError(f"{option} must be the name of a column, or a list of names, got {given!r}")
 
     def kinds(self) -> dict[str, type[ColumnEncoder]]:
         """The kind of each column that the user has typed."""
@@ -60,7 +80,7 @@ class Columns:
         """Of the columns that there are, those to learn from, but none of the bags' or labels'."""
         for name in (*(self.only or ()), *self.drop, *self._typed()):
             if name not in available:
-                raise ValueError(f"no column {name!r}; there are {', '.join(map(repr, available))}")
+                raise ValueError(f"no column {name!r}{did_you_mean(name, available)}")
         for name in (*(self.only or ()), *self._typed()):
             if name in reserved:
                 raise ValueError(f"column {name!r} is the bag or the label, which is no feature to learn from")
@@ -89,13 +109,13 @@ def chosen_encoder(facts: Facts, columns: Columns) -> ColumnEncoder:
     kind = columns.kinds().get(facts.name)
     if kind is None:
         _leave_out_if_constant(facts)
-        kind = _kind_seen(facts)
+        kind = _kind_seen(facts, columns.max_categories)
     return kind.of(facts, columns.min_count, columns.max_categories)
 
 
-def _kind_seen(facts: Facts) -> type[ColumnEncoder]:
+def _kind_seen(facts: Facts, most: int) -> type[ColumnEncoder]:
     if values.is_text(facts):
-        return _kind_of_text(facts)
+        return _kind_of_text(facts, most)
     if values.is_time(facts):
         return Date
     if not values.is_number(facts):
@@ -110,15 +130,22 @@ def unknown_type(facts: Facts) -> ValueError:
     return ValueError(f"column {facts.name!r} holds {facts.type}: one number, text or date a row would be right")
 
 
-def _kind_of_text(facts: Facts) -> type[ColumnEncoder]:
+def _kind_of_text(facts: Facts, most: int) -> type[ColumnEncoder]:
     numbers, there = facts.n_number_texts(), facts.n_rows - facts.n_nulls
     if numbers == there:
         return Number
-    if numbers > there / 2:
+    if numbers > there / 2 and not (has_open_ends(facts) and facts.n_different() <= most):
         _refuse_few_texts(facts, f"{numbers} of the {there} values")
     if there >= _FEW and facts.n_different() > there / 2:
         raise LeftOut("nearly every row has a text of its own, as names and ids do")
     return Category
+
+
+def has_open_ends(facts: Facts) -> bool:
+    """Whether a column of text holds nothing but numbers and ranges of them, such as 0, 1, 2 and 3+."""
+    if not values.is_text(facts) or not 0 < facts.n_number_texts() < facts.n_rows - facts.n_nulls:
+        return False
+    return all(values.is_number_text(text) or _RANGE.match(text) for text, _ in facts.texts().counts)
 
 
 def _refuse_few_texts(facts: Facts, numbers: str) -> None:

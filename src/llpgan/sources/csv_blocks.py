@@ -1,7 +1,7 @@
 """A CSV file block after block, each column with the one type that fits all of them."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -9,6 +9,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.csv
 
+from llpgan.sources.csv_dialect import decimals_may_have_commas, has_decimal_commas, with_decimal_points
+from llpgan.sources.csv_ids import type_of_ids
 from llpgan.sources.reading import MISSING, refuse_not_utf8, refuse_other_header, refuse_repeated
 
 _BLOCK_BYTES = 2**24
@@ -27,16 +29,34 @@ class CsvBlocks:
     path: Path
     delimiter: str = ","
     types: Mapping[str, Any] = field(default_factory=dict)
+    with_commas: frozenset[str] = frozenset()
 
     @classmethod
-    def opened(cls, path: Path, delimiter: str, types: Mapping[str, Any]) -> "CsvBlocks":
-        """With the types of all columns found, but for those that are given."""
+    def opened(
+        cls, path: Path, delimiter: str, types: Mapping[str, Any], ids: Collection[str] = ()
+    ) -> "CsvBlocks":
+        """With the types of all columns found, but for those that are given.
+
+        Args:
+            path: the file.
+            delimiter: between its columns.
+            types: those that are known.
+            ids: columns of bags, whose different texts must stay different.
+        """
         refuse_other_header(path)
         found: dict[str, Any] = {}
-        for table in cls(path, delimiter, types):
+        texts: dict[str, set[str]] = {name: set() for name in ids if name not in types}
+        commas = _DecimalCommas(delimiter)
+        for table in cls(path, delimiter, {**types, **dict.fromkeys(texts, pa.string())}):
             for column in table.schema:
                 found[column.name] = wider(found.get(column.name, column.type), column.type)
-        return cls(path, delimiter, found)
+                if column.name in texts:
+                    texts[column.name].update(table[column.name].unique().drop_null().to_pylist())
+                elif column.name not in types:
+                    commas.add(column.name, table[column.name])
+        found |= {name: type_of_ids(seen) for name, seen in texts.items() if name in found}
+        with_commas = commas.columns()
+        return cls(path, delimiter, {**found, **dict.fromkeys(with_commas, pa.float64())}, with_commas)
 
     def __iter__(self) -> Iterator[pa.Table]:
         for block in _blocks(self.path, self.delimiter, _BLOCK_BYTES):
@@ -54,10 +74,35 @@ class CsvBlocks:
         memory = pa.BufferOutputStream()
         memory.write(block)
         parse = pa.csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=b'"' in block)
-        convert = pa.csv.ConvertOptions(
-            null_values=MISSING, strings_can_be_null=True, column_types=dict(self.types)
-        )
-        return pa.csv.read_csv(pa.BufferReader(memory.getvalue()), parse_options=parse, convert_options=convert)
+        types = {**self.types, **dict.fromkeys(self.with_commas, pa.string())}
+        convert = pa.csv.ConvertOptions(null_values=MISSING, strings_can_be_null=True, column_types=types)
+        table = pa.csv.read_csv(pa.BufferReader(memory.getvalue()), parse_options=parse, convert_options=convert)
+        for place, name in enumerate(table.column_names):
+            if name in self.with_commas:
+                table = table.set_column(place, name, with_decimal_points(table[place]))
+        return table
+
+
+class _DecimalCommas:
+    """The columns that hold numbers with decimal commas in one block or more, and nothing else in the others."""
+
+    def __init__(self, delimiter: str) -> None:
+        self.wanted = decimals_may_have_commas(delimiter)
+        self.found: set[str] = set()
+        self.others: set[str] = set()
+
+    def add(self, name: str, column: pa.ChunkedArray) -> None:
+        """A part of a column."""
+        if not self.wanted or name in self.others or pa.types.is_null(column.type):
+            return
+        if has_decimal_commas(column):
+            self.found.add(name)
+        elif not pa.types.is_integer(column.type):
+            self.others.add(name)
+
+    def columns(self) -> frozenset[str]:
+        """Their names."""
+        return frozenset(self.found - self.others)
 
 
 def wider(one: Any, other: Any) -> Any:

@@ -84,10 +84,21 @@ class ImageEncoder:
 
     def encode(self, rows: Rows) -> Bytes:
         """(N, channels, height, width)."""
+        if rows.array is not None:
+            return self._checked(rows.array, rows.name)
         images = np.empty((len(rows), *self.shape), dtype=np.uint8)
         for row, (path, where) in enumerate(_paths(rows, rows.image or self.column)):
             images[row] = self._read(path, where)
         return images
+
+    def _checked(self, array: Bytes, name: str) -> Bytes:
+        """Images that are bytes already are not encoded at all."""
+        if array.shape[1:] != self.shape or array.dtype != np.uint8:
+            raise ValueError(
+                f"{name} holds {array.dtype} of shape {array.shape}, but the model was trained on images: their "
+                f"files, or bytes (uint8) of shape {('rows', *self.shape)}, would be right"
+            )
+        return array
 
     def _read(self, path: Path, where: str) -> Bytes:
         channels, height, width = self.shape

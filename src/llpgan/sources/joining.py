@@ -1,7 +1,7 @@
 """Rows of one table and proportions of another, joined by bag."""
 
 import warnings
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,10 +9,14 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from llpgan import _checks
+from llpgan._suggestions import and_more, did_you_mean
 from llpgan.sources import values
+from llpgan.sources.rows import no_column
 
 Index = NDArray[np.int64]
 Shares = NDArray[np.float64]
+_TOTALS = {"all", "n", "sum", "total"}
 
 
 def bag_keys(
@@ -27,8 +31,7 @@ def bag_keys(
     """
     for name in names:
         if name not in table.column_names:
-            there = ", ".join(map(repr, table.column_names)) or "no columns"
-            raise ValueError(f"{file} has no column {name!r}; there are {there}")
+            raise no_column(file, name, table.column_names)
     index, ids = _key(table[names[0]], names[0], file, first_row)
     if len(names) == 1:
         return index, ids
@@ -57,25 +60,45 @@ def _key(column: pa.ChunkedArray, name: str, file: str, first_row: int) -> tuple
 
 @dataclass(frozen=True)
 class BagTable:
-    """The proportions (or counts) of bags as a user's table gives them: a row a bag, a column a class."""
+    """The proportions (or counts) of bags as a user's table gives them: a row a bag, a column a class.
+
+    Classes keep the type of their names: a frame may have columns 0 and 1, which are no text.
+    """
 
     ids: tuple[Hashable, ...]
     numbers: Shares
-    classes: tuple[str, ...]
+    classes: tuple[Hashable, ...]
     file: str
 
     @classmethod
-    def of(cls, table: pa.Table, bag: Sequence[str], classes: Sequence[str] | None, file: str) -> "BagTable":
-        """All columns but those of the bag are classes, unless classes are named."""
+    def of(
+        cls,
+        table: pa.Table,
+        bag: Sequence[str],
+        classes: Sequence[Hashable] | None,
+        file: str,
+        names: Mapping[str, Hashable] | None = None,
+    ) -> "BagTable":
+        """All columns but those of the bag are classes, unless classes are named.
+
+        Args:
+            table: one row per bag.
+            bag: the columns that say which bag.
+            classes: the columns that are classes.
+            file: for messages.
+            names: of the columns, as the user has them, where these are no text.
+        """
         index, ids = bag_keys(table, bag, file)
         for row in np.flatnonzero(np.bincount(index) > 1):
             twice = np.flatnonzero(index == row)[:2].tolist()
             raise ValueError(f"{file}: bag {ids[row]!r} stands there twice, in rows {twice[0]} and {twice[1]}")
-        names = tuple(classes or [name for name in table.column_names if name not in bag])
-        if not names:
+        if classes is None:
+            classes = [(names or {}).get(name, name) for name in table.column_names if name not in bag]
+        if not classes:
             raise ValueError(f"{file} has no column but the bag's: one more for each class would be right")
-        numbers = np.column_stack([_class_column(table, name, file) for name in names])
-        return cls(ids, numbers[np.argsort(index)], names, file)
+        numbers = np.column_stack([_class_column(table, str(name), file) for name in classes])
+        _refuse_total(numbers, classes, file)
+        return cls(ids, numbers[np.argsort(index)], tuple(classes), file)
 
     def rows_of(self, bag_ids: Sequence[Hashable], instances_file: str) -> Shares:
         """The row of each bag of instances. Bags without a row are refused; rows without a bag get a word."""
@@ -83,13 +106,13 @@ class BagTable:
         lacking = [bag for bag in bag_ids if bag not in place]
         if lacking:
             raise ValueError(
-                f"bag {lacking[0]!r}{_and_more(lacking)} of {instances_file} has no row in {self.file}"
-                f"{_other_type(lacking[0], self.ids[0])}"
+                f"bag {lacking[0]!r}{and_more(lacking)} of {instances_file} has no row in {self.file}"
+                f"{_other_type(lacking[0], self.ids[0]) or did_you_mean(lacking[0], self.ids)}"
             )
         spare = sorted(place.keys() - set(bag_ids), key=place.__getitem__)
         if spare:
             warnings.warn(
-                f"bag {spare[0]!r}{_and_more(spare)} of {self.file} has no instance in {instances_file}",
+                f"bag {spare[0]!r}{and_more(spare)} of {self.file} has no instance in {instances_file}",
                 stacklevel=6,
             )
         return self.numbers[[place[bag] for bag in bag_ids]]
@@ -97,26 +120,29 @@ class BagTable:
 
 def counts_as_shares(table: BagTable, counts: Shares, bag_ids: Sequence[Hashable]) -> Shares:
     """Each bag's counts over their sum. They may be of a larger population than the rows at hand."""
-    for bag, column in np.argwhere(~(counts >= 0)):
-        count, name = counts[bag, column], table.classes[column]
-        raise ValueError(f"{table.file}: bag {bag_ids[bag]!r}: {count:g} of class {name!r} is no count")
-    sums = counts.sum(axis=1, keepdims=True)
-    for bag in np.flatnonzero(sums == 0).tolist():
-        raise ValueError(f"{table.file}: bag {bag_ids[bag]!r}: its counts sum to 0")
-    return counts / sums
+    with values.of(table.file):
+        return _checks.counts_as_proportions(counts, bag_ids, table.classes)
 
 
 def _class_column(table: pa.Table, name: str, file: str) -> Shares:
     if name not in table.column_names:
-        raise ValueError(f"{file} has no column {name!r} for that class; there are {table.column_names}")
+        there = did_you_mean(name, table.column_names)
+        raise ValueError(f"{file} has no column {name!r} for that class{there}")
     try:
         return values.as_numbers(name, table[name])
     except ValueError as error:
         raise ValueError(f"{file}: {error}; name the columns that are classes (classes) if this is none") from None
 
 
-def _and_more(names: Sequence[Any]) -> str:
-    return f" (and {len(names) - 1} more)" if len(names) > 1 else ""
+def _refuse_total(numbers: Shares, classes: Sequence[Hashable], file: str) -> None:
+    """Refuse a column of sums, such as the margins of a cross table, which is no class."""
+    for column, name in enumerate(classes):
+        others = np.delete(numbers, column, axis=1).sum(axis=1)
+        if len(classes) > 2 and str(name).casefold() in _TOTALS and np.allclose(numbers[:, column], others):
+            raise ValueError(
+                f"{file}: column {name!r} is the sum of the others, so it is no class: leave it out, or name the "
+                f"columns that are classes (classes)"
+            )
 
 
 def _other_type(mine: Any, theirs: Any) -> str:

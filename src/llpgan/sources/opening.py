@@ -11,8 +11,10 @@ from llpgan.sources.rows import Rows
 _ARRAYS = {".npy": open_npy, ".npz": open_npz}
 
 
-def open_rows(source: Any, text: Text = ()) -> Rows:
+def open_rows(source: Any, text: Text = (), ids: Text = ()) -> Rows:
     """The rows of a table (file, frame, dict of columns), an ``.npz`` or ``.npy``, a folder of images or one.
+
+    See :func:`~llpgan.sources.reading.read_table` for ``text`` and ``ids``.
 
     >>> open_rows({"age": [31, 47]}).column("age").to_pylist()
     [31, 47]
@@ -27,4 +29,4 @@ def open_rows(source: Any, text: Text = ()) -> Rows:
     if path is not None and path.exists() and path.suffix in _ARRAYS:
         return _ARRAYS[path.suffix](path)
     folder = Path() if path is None else path.parent
-    return Rows(name_of(source), read_table(source, text), folder=folder)
+    return Rows(name_of(source), read_table(source, text, ids), folder=folder)

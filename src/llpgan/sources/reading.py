@@ -10,6 +10,9 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
+from llpgan.sources.csv_dialect import decimals_may_have_commas, separator_of, without_decimal_commas
+from llpgan.sources.csv_ids import with_types
+
 MISSING = ("", "?", "NA", "N/A", "#N/A", "n/a", "NULL", "null", "None", "NaN", "nan", "-nan", "<NA>")
 _SHORT_TEXT = 1000  # up to so many different values, a text column is held as codes
 _USUAL = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
@@ -17,15 +20,16 @@ _USUAL = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary
 Text = Collection[str]
 
 
-def read_table(source: Any, text: Text = ()) -> pa.Table:
+def read_table(source: Any, text: Text = (), ids: Text = ()) -> pa.Table:
     """The table of a file, or of a frame.
 
-    The ``text`` columns of a CSV are read as they stand, also where they look like numbers.
+    The ``text`` columns of a CSV are read as they stand, also where they look like numbers; ``ids`` are numbers
+    only where different texts are different numbers, so that 01 and 1 are two bags.
 
     >>> read_table({"age": [31, 47], "state": ["Ohio", "Iowa"]}).num_rows
     2
     """
-    table = _from_file(Path(source), text) if isinstance(source, str | Path) else _from_frame(source)
+    table = _from_file(Path(source), text, ids) if isinstance(source, str | Path) else _from_frame(source)
     name = name_of(source)
     refuse_repeated(name, table.column_names)
     if table.num_rows == 0:
@@ -47,9 +51,13 @@ def _from_frame(frame: Any) -> pa.Table:
     if isinstance(frame, pa.Table):
         return frame
     if isinstance(frame, Mapping):
-        return pa.table({name: _from_values(name, values) for name, values in frame.items()})
-    if hasattr(frame, "iloc"):
+        return _from_columns(frame)
+    if hasattr(frame, "iloc") and hasattr(frame, "columns"):
         return _from_pandas(frame)
+    if hasattr(frame, "iloc"):
+        raise TypeError(
+            "a table has rows and columns, not one of them: of a frame, df.iloc[[0]] is a table of one row"
+        )
     if hasattr(frame, "__arrow_c_stream__"):
         return pa.table(frame)
     raise TypeError(f"a table is a file, a frame or a dict of columns, not a {type(frame).__name__}")
@@ -58,17 +66,40 @@ def _from_frame(frame: Any) -> pa.Table:
 def _from_pandas(frame: Any) -> pa.Table:
     """Without the frame's index, which is no column."""
     refuse_repeated("the table", [str(name) for name in frame.columns])
+    named = frame.set_axis([str(name) for name in frame.columns], axis=1)
+    intervals = {
+        name: _interval_texts(named[name]) for name in named.columns if _holds_intervals(named[name].dtype)
+    }
     try:
-        return pa.Table.from_pandas(frame, preserve_index=False)
-    except pa.ArrowException as error:
+        return pa.Table.from_pandas(named.assign(**intervals), preserve_index=False)
+    except (pa.ArrowException, OverflowError, TypeError) as error:
         raise ValueError(f"the table cannot be read: {'; '.join(map(str, error.args))}") from None
+
+
+def _holds_intervals(dtype: Any) -> bool:
+    """Whether it is that of pandas' cut and qcut, which Arrow has no type for."""
+    categories = getattr(dtype, "categories", None)
+    return str(dtype if categories is None else categories.dtype).startswith("interval")
+
+
+def _interval_texts(column: Any) -> Any:
+    return column.astype(object).map(str, na_action="ignore")
+
+
+def _from_columns(columns: Mapping[Any, Any]) -> pa.Table:
+    arrays = {str(name): _from_values(str(name), values) for name, values in columns.items()}
+    refuse_repeated("the table", [str(name) for name in columns])
+    try:
+        return pa.table(arrays)
+    except pa.ArrowException as error:
+        raise ValueError(f"the table cannot be read: {_first_line(error)}") from None
 
 
 def _from_values(name: str, values: Any) -> pa.ChunkedArray:
     try:
         return pa.table({name: values})[name]
-    except pa.ArrowException as error:
-        raise ValueError(f"column {name!r} cannot be read: {error}") from None
+    except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
+        raise ValueError(f"column {name!r} cannot be read: {_first_line(error)}") from None
 
 
 def refuse_repeated(name: str, columns: Sequence[str]) -> None:
@@ -88,7 +119,7 @@ def usual_text(table: pa.Table) -> pa.Table:
     return table
 
 
-def _from_file(path: Path, text: Text) -> pa.Table:
+def _from_file(path: Path, text: Text, ids: Text) -> pa.Table:
     if not path.exists():
         raise FileNotFoundError(f"there is no file {path}")
     read = next((reader for ending, reader in _READERS.items() if path.name.lower().endswith(ending)), None)
@@ -96,7 +127,7 @@ def _from_file(path: Path, text: Text) -> pa.Table:
         raise ValueError(f"{path} is not a table: a file that ends in {', '.join(_READERS)} would be")
     try:
         with unreadable(str(path)):
-            return read(path, text)
+            return read(path, text, ids)
     finally:
         pa.default_memory_pool().release_unused()  # the file's text, which Arrow would keep for later
 
@@ -110,15 +141,22 @@ def unreadable(name: str) -> Iterator[None]:
         raise ValueError(f"{name} is not a table that can be read: {_first_line(error)}") from error
 
 
-def _read_csv(path: Path, text: Text, delimiter: str = ",") -> pa.Table:
+def _read_csv(path: Path, text: Text, ids: Text, delimiter: str | None = None) -> pa.Table:
     """With types that fit all rows, which Arrow sees to: where a later row does not fit, it widens the type."""
     refuse_other_header(path)
+    delimiter = delimiter or separator_of(path)
+    as_text = frozenset([*text, *ids])
     try:
-        return _utf8(path, _read_csv_once(path, text, delimiter, line_breaks=False))
+        table = _read_csv_once(path, as_text, delimiter, line_breaks=False)
     except pa.ArrowInvalid as error:
         if "newlines_in_values" not in str(error):
             raise
-    return _utf8(path, _read_csv_once(path, text, delimiter, line_breaks=True))  # slower, and rarely needed
+        table = _read_csv_once(path, as_text, delimiter, line_breaks=True)  # slower, and rarely needed
+    refuse_not_utf8(path, table)
+    for place, name in enumerate(table.column_names):
+        if name in ids and name not in text:
+            table = table.set_column(place, name, with_types(table[place]))
+    return without_decimal_commas(table, as_text) if decimals_may_have_commas(delimiter) else table
 
 
 def _read_csv_once(path: Path, text: Text, delimiter: str, line_breaks: bool) -> pa.Table:
@@ -131,11 +169,6 @@ def _read_csv_once(path: Path, text: Text, delimiter: str, line_breaks: bool) ->
         column_types={name: pa.string() for name in text},
     )
     return pa.csv.read_csv(path, parse_options=parse, convert_options=convert)
-
-
-def _utf8(path: Path, table: pa.Table) -> pa.Table:
-    refuse_not_utf8(path, table)
-    return table
 
 
 def refuse_not_utf8(path: Path, table: pa.Table) -> None:
@@ -161,11 +194,11 @@ def _not_utf8(where: str) -> ValueError:
     return ValueError(f"{where}: this is not text in UTF-8; save the table as UTF-8")
 
 
-def _read_tsv(path: Path, text: Text) -> pa.Table:
-    return _read_csv(path, text, "\t")
+def _read_tsv(path: Path, text: Text, ids: Text) -> pa.Table:
+    return _read_csv(path, text, ids, "\t")
 
 
-def _read_parquet(path: Path, text: Text) -> pa.Table:
+def _read_parquet(path: Path, text: Text, ids: Text) -> pa.Table:
     return pa.parquet.read_table(path)
 
 
@@ -173,7 +206,7 @@ def _first_line(error: BaseException) -> str:
     return str(error).splitlines()[0] if str(error) else type(error).__name__
 
 
-_READERS: dict[str, Callable[[Path, Text], pa.Table]] = {
+_READERS: dict[str, Callable[[Path, Text, Text], pa.Table]] = {
     ".csv": _read_csv,
     ".csv.gz": _read_csv,
     ".tsv": _read_tsv,

@@ -1,13 +1,15 @@
 """What a user's source holds, whatever it is: a row an instance, with columns by name."""
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
 import pyarrow as pa
 from numpy.typing import NDArray
+
+from llpgan._suggestions import did_you_mean
 
 Array = NDArray[Any]
 _PARTS_BETWEEN = 8  # between times that Arrow gives the memory of parts that are gone back to the system
@@ -41,8 +43,7 @@ class Rows:
     def column(self, name: str) -> pa.ChunkedArray:
         """A column by its name."""
         if name not in self.table.column_names:
-            there = ", ".join(map(repr, self.table.column_names)) or "no columns"
-            raise ValueError(f"{self.name} has no column {name!r}; there are {there}")
+            raise no_column(self.name, name, self.table.column_names)
         return self.table[name]
 
     def parts(self, n_rows: int) -> Iterator[pa.Table]:
@@ -54,6 +55,11 @@ class Rows:
             yield pa.Table.from_batches([batches.popleft()])
             if not self.keep and len(batches) % _PARTS_BETWEEN == 0:
                 pa.default_memory_pool().release_unused()
+
+
+def no_column(source: str, name: str, available: Sequence[str]) -> ValueError:
+    """The error of a column that a source does not have."""
+    return ValueError(f"{source} has no column {name!r}{did_you_mean(name, available, 'there are no columns')}")
 
 
 class Encoder(Protocol):

@@ -1,12 +1,13 @@
 """The class shares of each bag: from a table of proportions or counts, or from labels."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from llpgan import _checks
+from llpgan import _checks, _given
 from llpgan.sources import values
 from llpgan.sources.joining import BagTable, counts_as_shares
 from llpgan.sources.reading import name_of, read_table
@@ -23,6 +24,7 @@ class Shares(NamedTuple):
 
     def check(self, bag_ids: Sequence[Hashable], tolerance: float) -> None:
         """Refuse what is not the shares of two or more classes, before more is done with them."""
+        _checks.tolerance(tolerance)
         with values.of(self.source):
             _checks.classes(self.classes, self.proportions)
             _checks.proportions(self.proportions, bag_ids, tolerance, self.classes.tolist())
@@ -38,21 +40,51 @@ def are_of_labels(proportions: Any, counts: Any, label: str | None) -> bool:
 
 
 def bag_table(
-    proportions: Any, counts: Any, bag_columns: Sequence[str], text: Sequence[str], classes: Sequence[str] | None
+    proportions: Any,
+    counts: Any,
+    bag_columns: Sequence[str],
+    text: Sequence[str],
+    classes: Sequence[Hashable] | None,
 ) -> BagTable:
     """The table of proportions or of counts; ``text`` are the columns of bags that hold text in the source."""
     given, what = (counts, "counts") if proportions is None else (proportions, "proportions")
-    return BagTable.of(read_table(given, text), bag_columns, classes, name_of(given, f"the table of {what}"))
+    file = name_of(given, f"the table of {what}")
+    if isinstance(given, str | Path):
+        table = read_table(given, text, bag_columns)
+        return BagTable.of(table, bag_columns, classes, file)
+    with _given.argument(what):
+        frame = _with_bags_as_columns(given, bag_columns)
+        table = read_table(frame, text, bag_columns)
+        return BagTable.of(table, bag_columns, classes, file, _names_as_given(frame))
+
+
+def _with_bags_as_columns(frame: Any, bag_columns: Sequence[str]) -> Any:
+    """A frame whose index says the bag, as that of a cross table does, with the index as columns."""
+    if not hasattr(frame, "reset_index") or set(bag_columns) <= {str(name) for name in frame.columns}:
+        return frame
+    index = frame.index
+    is_unnamed = len(bag_columns) == index.nlevels == 1 and type(index).__name__ != "RangeIndex"
+    if not is_unnamed and not set(bag_columns) <= set(index.names):
+        return frame
+    named = frame.set_axis(list(frame.columns), axis=1)
+    return (named.rename_axis(list(bag_columns)) if is_unnamed else named).reset_index()
+
+
+def _names_as_given(frame: Any) -> dict[str, Hashable]:
+    """The names of columns by their texts, where some are no text."""
+    names = frame if isinstance(frame, Mapping) else getattr(frame, "columns", ())
+    return {str(name): name for name in names if isinstance(name, Hashable)}
 
 
 def shares_of_table(table: BagTable, holds_counts: bool, bag_ids: Sequence[Hashable], source: str) -> Shares:
     """What such a table says of the bags of a source."""
     numbers = table.rows_of(bag_ids, source)
     shares = counts_as_shares(table, numbers, bag_ids) if holds_counts else numbers
-    return Shares(shares, np.array(table.classes), table.file)
+    return Shares(shares, _given.class_names(list(table.classes), "classes"), table.file)
 
 
 def shares_of_counts(counts: NDArray[np.int64], classes: Array, source: str) -> Shares:
     """From how many rows of each bag have each label."""
     shares = counts / counts.sum(axis=1, keepdims=True)
-    return Shares(shares, np.array(classes.tolist()) if classes.dtype == object else classes, source)
+    with values.of(source):
+        return Shares(shares, _given.class_names(classes.tolist(), "label"), source)

@@ -10,12 +10,13 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from llpgan.sources.csv_blocks import CsvBlocks
+from llpgan.sources.csv_dialect import separator_of
 from llpgan.sources.opening import open_rows
 from llpgan.sources.reading import Text, refuse_repeated, unreadable, usual_text
-from llpgan.sources.rows import Rows
+from llpgan.sources.rows import Rows, no_column
 from llpgan.stored_instances import StoredInstances
 
-PARQUET, CSV = ".parquet", {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz": "\t"}
+PARQUET, CSV, TSV = ".parquet", (".csv", ".csv.gz"), (".tsv", ".tsv.gz")
 _CELLS = 2**21  # of a part: some 16 MB
 _EVEN = 1024  # parts have a multiple of so many rows: networks then predict them in the same batches as at once
 _MOST_ROWS = 2**17
@@ -50,11 +51,10 @@ class RowStream:
         """Refuse names of columns that are not there."""
         for name in names:
             if name not in self.schema.names:
-                there = ", ".join(map(repr, self.schema.names)) or "no columns"
-                raise ValueError(f"{self.name} has no column {name!r}; there are {there}")
+                raise no_column(self.name, name, self.schema.names)
 
 
-def open_stream(source: Any, text: Text = ()) -> RowStream:
+def open_stream(source: Any, text: Text = (), ids: Text = ()) -> RowStream:
     """The rows of a Parquet file or a folder of such, of a CSV, of arrays, images, or of a frame in memory.
 
     >>> stream = open_stream({"age": [31, 47, 28]})
@@ -64,9 +64,9 @@ def open_stream(source: Any, text: Text = ()) -> RowStream:
     path = Path(source) if isinstance(source, str | Path) else None
     if path is not None and (files := _parquet_files(path)):
         return _of_parquet(path, files)
-    if path is not None and path.is_file() and (delimiter := _delimiter(path)):
-        return _of_csv(path, delimiter, text)
-    return of_rows(open_rows(source, text))
+    if path is not None and path.is_file() and _is_csv(path):
+        return _of_csv(path, text, ids)
+    return of_rows(open_rows(source, text, ids))
 
 
 def of_rows(rows: Rows) -> RowStream:
@@ -133,14 +133,15 @@ def even_parts(tables: Iterable[pa.Table], n_rows: int) -> Iterator[pa.Table]:
         yield pa.concat_tables(waiting)
 
 
-def _of_csv(path: Path, delimiter: str, text: Text) -> RowStream:
+def _of_csv(path: Path, text: Text, ids: Text) -> RowStream:
     with unreadable(str(path)):
-        blocks = CsvBlocks.opened(path, delimiter, {name: pa.string() for name in text})
+        delimiter = "\t" if path.name.lower().endswith(TSV) else separator_of(path)
+        blocks = CsvBlocks.opened(path, delimiter, {name: pa.string() for name in text}, ids)
     return _of_tables(str(path), pa.schema(blocks.types.items()), lambda _: blocks, path.parent)
 
 
-def _delimiter(path: Path) -> str | None:
-    return next((mark for ending, mark in CSV.items() if path.name.lower().endswith(ending)), None)
+def _is_csv(path: Path) -> bool:
+    return path.name.lower().endswith((*CSV, *TSV))
 
 
 def _of_parquet(path: Path, files: list[Path]) -> RowStream:

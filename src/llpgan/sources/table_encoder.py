@@ -8,12 +8,14 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from llpgan.sources.columns import Columns, LeftOut, chosen_encoder
+from llpgan._suggestions import did_you_mean
+from llpgan.sources.columns import Columns, LeftOut, chosen_encoder, has_open_ends
 from llpgan.sources.encoders import Category, ColumnEncoder
 from llpgan.sources.facts import Facts, WholeColumn
 from llpgan.sources.rows import Rows
 from llpgan.sources.values import RowError, of
 
+_FEW = 5  # columns that a message names
 _ROWS_AT_ONCE = 2**14  # so that the rows being written stay in the processor's cache
 
 
@@ -35,6 +37,7 @@ class TableEncoder:
 
     columns: tuple[ColumnEncoder, ...]
     left_out: Mapping[str, str] = field(default_factory=dict)
+    categories_noted: tuple[str, ...] = ()
 
     @classmethod
     def learned(cls, table: pa.Table, columns: Columns | None = None, reserved: Sequence[str] = ()) -> Self:
@@ -46,16 +49,20 @@ class TableEncoder:
     @classmethod
     def of(cls, facts: Iterable[Facts], columns: Columns) -> Self:
         """From what is known of the columns to learn from."""
-        encoders, left_out = [], {}
+        encoders: list[ColumnEncoder] = []
+        left_out, noted = {}, []
         for column in facts:
             try:
                 encoders.append(chosen_encoder(column, columns))
             except LeftOut as reason:
                 left_out[column.name] = str(reason)
+                continue
+            if column.name not in columns.kinds() and has_open_ends(column):
+                noted.append(column.name)
         if not encoders:
             why = "; ".join(f"{name!r} is left out, {reason}" for name, reason in left_out.items())
             raise ValueError(f"no column is left to learn from: {why or 'all are of bags or labels'}")
-        return cls(tuple(encoders), left_out)
+        return cls(tuple(encoders), left_out, tuple(noted))
 
     @property
     def features(self) -> tuple[str, ...]:
@@ -71,8 +78,14 @@ class TableEncoder:
 
     @property
     def notes(self) -> list[str]:
-        """Which columns were left out, in words."""
-        return [f"column {name!r} is left out: {reason}" for name, reason in self.left_out.items()]
+        """Which columns were left out, and which numbers are taken as categories, in words."""
+        return [
+            *(f"column {name!r} is left out: {reason}" for name, reason in self.left_out.items()),
+            *(
+                f"column {name!r} is taken as categories, since some of its values are ranges, such as 3+"
+                for name in self.categories_noted
+            ),
+        ]
 
     @property
     def text_columns(self) -> list[str]:
@@ -81,6 +94,7 @@ class TableEncoder:
 
     def encode(self, rows: Rows) -> NDArray[np.float32]:
         """Instances, one a row; the table's columns may stand in any order."""
+        self._refuse_array(rows)
         self._refuse_absent(rows)
         instances = np.zeros((len(rows), len(self.features)), dtype=np.float32)
         done = 0
@@ -97,10 +111,19 @@ class TableEncoder:
             except RowError as error:
                 raise error.at(first_row) from None
 
+    def _refuse_array(self, rows: Rows) -> None:
+        if rows.array is not None:
+            names = ", ".join(repr(column.name) for column in self.columns[:_FEW])
+            raise ValueError(
+                f"{rows.name} has columns without names, but the model was trained on a table with columns {names}"
+                f"{' and more' if len(self.columns) > _FEW else ''}: give a frame, a dict of columns or a file "
+                f"with these; instances that are encoded already go to predict_encoded"
+            )
+
     def _refuse_absent(self, rows: Rows) -> None:
         there = rows.table.column_names
         if absent := [column.name for column in self.columns if column.name not in there]:
             raise ValueError(
-                f"{rows.name} has no column {', '.join(map(repr, absent))}, which the model was trained on; "
-                f"there are {', '.join(map(repr, there))}"
+                f"{rows.name} has no column {', '.join(map(repr, absent))}, which the model was trained on"
+                f"{did_you_mean(absent[0], there)}"
             )

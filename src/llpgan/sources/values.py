@@ -1,5 +1,6 @@
 """The values of one column as numbers, days or text; what cannot be read is named by column and row."""
 
+import re
 from bisect import bisect_left
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -144,6 +145,11 @@ def count_numbers(column: pa.ChunkedArray) -> int:
     different = different.cast(pa.string()) if pa.types.is_dictionary(different.type) else different
     looks_like = np.asarray(pc.match_substring_regex(different, _NUMBER))
     return int(rows[looks_like].sum())
+
+
+def is_number_text(text: str) -> bool:
+    """Whether a text is a number."""
+    return re.match(_NUMBER, text) is not None
 
 
 def _without_nan(column: pa.ChunkedArray) -> pa.ChunkedArray:

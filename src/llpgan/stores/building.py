@@ -12,6 +12,7 @@ from llpgan.bags import Bags
 from llpgan.files import refuse_existing, whole_folder
 from llpgan.sources import Columns, Encoder, RowStream, open_stream, values
 from llpgan.sources.assembly import columns_of_bags
+from llpgan.sources.options import check_options, names
 from llpgan.sources.shares import are_of_labels, bag_table, shares_of_table
 from llpgan.stores.counting import SeenBags
 from llpgan.stores.folder import INSTANCES, STORE, open_store, write_small_files
@@ -88,8 +89,17 @@ def store_tables(
         overwrite: replace the store that is there.
     """
     refuse_existing(Path(to), overwrite, mark=STORE)
+    check_options(
+        bag=bag,
+        label=label,
+        classes=classes,
+        columns=columns,
+        image=image,
+        image_size=image_size,
+        tolerance=tolerance,
+    )
     columns = columns or Columns()
-    stream = open_stream(data, text=columns.categories)
+    stream = open_stream(data, columns.categories, () if bag is None else names(bag, "bag"))
     bag_columns = columns_of_bags(bag, stream.name, stream.schema.names, stream.image)
     stream.refuse_absent([*bag_columns, *([] if label is None else [label])])
     table = None
