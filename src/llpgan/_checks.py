@@ -135,6 +135,8 @@ def proportions(
 
 def counts_as_proportions(table: Table, bag_ids: Sequence[Hashable], classes: Sequence[Hashable]) -> Table:
     """Each bag's counts over their sum, which need not be the bag's size: the rows may be a sample of it."""
+    if table.shape[1] != len(classes):
+        raise ValueError(f"{len(classes)} class names, but counts of shape {table.shape}")
     for bag, column in np.argwhere(~(np.isfinite(table) & (table >= 0))):
         raise ValueError(f"bag {bag_ids[bag]!r}: {table[bag, column]:g} of class {classes[column]!r} is no count")
     sums = table.sum(axis=1, keepdims=True)

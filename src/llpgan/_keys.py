@@ -25,6 +25,8 @@ def index_of(bag_of_row: Any, name: str = "bag_of_row") -> tuple[Index, tuple[Ha
             return _index_of_objects(list(values))
         for row in np.flatnonzero(values != values):  # NaN and NaT differ from themselves
             raise ValueError(f"row {row} has no bag: its id is {values[row]}")
+        if values.dtype.kind in "mM":  # finer units would become plain integers
+            values = values.astype(f"{values.dtype.kind}8[us]")
         ids, index = np.unique(values, return_inverse=True)
         return index.astype(np.int64), tuple(ids.tolist())
 

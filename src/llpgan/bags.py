@@ -151,8 +151,9 @@ class Bags:
         given, name = (proportions, "proportions") if counts is None else (counts, "counts")
         with _given.argument(name):
             table, named_classes = _keys.rows_by_bag(given, bag_ids, key, name)
-            class_names = _class_names(classes, named_classes, table)
-            if counts is not None:
+        class_names = _class_names(classes, named_classes, table)
+        if counts is not None:
+            with _given.argument("counts"):
                 table = _checks.counts_as_proportions(table, bag_ids, class_names.tolist())
         return cls(
             instances=_as_instances(instances),
@@ -212,7 +213,7 @@ class Bags:
         """
         with _given.argument("proportions"):
             rows = _given.numbers(row_proportions, "proportions").astype(np.float64)
-            class_names = _class_names(classes, _keys.class_columns(row_proportions), rows)
+        class_names = _class_names(classes, _keys.class_columns(row_proportions), rows)
         if groups is None:
             _checks.are_labels(rows)
         bag_index, bag_ids = _keys.index_of_groups(groups, len(rows))

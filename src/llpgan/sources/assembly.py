@@ -57,11 +57,13 @@ def bags_from_tables(
     )
     columns = columns or Columns()
     rows = _opened(instances, columns, bag)
-    bag_columns = columns_of_bags(bag, rows.name, rows.table.column_names, rows.image)
-    bag_index, bag_ids = bag_keys(rows.table, bag_columns, rows.name)
+    with _given.argument("bag"):
+        bag_columns = columns_of_bags(bag, rows.name, rows.table.column_names, rows.image)
+        bag_index, bag_ids = bag_keys(rows.table, bag_columns, rows.name)
     label = None if label is None else str(label)
     if label is not None:
-        rows.column(label)  # a label that is misspelt would be a feature
+        with _given.argument("label"):
+            rows.column(label)  # a label that is misspelt would be a feature
     shares = _shares(rows, bag_index, bag_ids, bag_columns, proportions, counts, label, classes)
     shares.check(bag_ids, tolerance)
     reserved = [*bag_columns, *([] if label is None else [label])]

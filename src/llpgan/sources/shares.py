@@ -63,11 +63,12 @@ def _with_bags_as_columns(frame: Any, bag_columns: Sequence[str]) -> Any:
     if not hasattr(frame, "reset_index") or set(bag_columns) <= {str(name) for name in frame.columns}:
         return frame
     index = frame.index
-    is_unnamed = len(bag_columns) == index.nlevels == 1 and type(index).__name__ != "RangeIndex"
-    if not is_unnamed and not set(bag_columns) <= set(index.names):
+    is_counted = index.names == [None] and index.dtype.kind in "iu"  # 0, 1, 2, ..., which name no bag
+    is_another_name = len(bag_columns) == index.nlevels == 1 and not is_counted
+    if not is_another_name and not set(bag_columns) <= set(index.names):
         return frame
     named = frame.set_axis(list(frame.columns), axis=1)
-    return (named.rename_axis(list(bag_columns)) if is_unnamed else named).reset_index()
+    return (named.rename_axis(list(bag_columns)) if is_another_name else named).reset_index()
 
 
 def _names_as_given(frame: Any) -> dict[str, Hashable]:
