@@ -19,7 +19,7 @@ from sklearn.datasets import load_digits
 from benchmarks.rows import Row
 from llpgan import load
 
-DIGITS, N_BAGS, BAG_SIZE, SEEDS = (3, 5, 8), 25, 16, (0, 1, 2)
+DIGITS, N_BAGS, BAG_SIZE, SEEDS = (0, 1, 2), 25, 16, (0, 1, 2)
 METHODS = ("default", "BagLogistic", "DLLP", "LLPGAN")
 Array = NDArray[Any]
 

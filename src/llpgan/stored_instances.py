@@ -137,3 +137,8 @@ def _header(path: Path) -> tuple[tuple[int, ...], np.dtype[Any], int]:
         if len(shape) < 1 or (fortran and len(shape) > 1):
             raise ValueError(f"{path} does not hold an array of rows: save it in C order (np.ascontiguousarray)")
         return shape, dtype, file.tell()
+
+
+def is_stored(instances: object) -> bool:
+    """Whether instances stay in their file."""
+    return isinstance(instances, StoredInstances)

@@ -180,7 +180,7 @@ def test_predictions_of_an_array_in_a_file(files, capsys):
 
 
 def test_without_a_method_a_store_is_learned_by_a_network(store):
-    from llpgan.commands.fit import usual_method
+    from llpgan.selection.default_method import default_method
 
-    assert isinstance(usual_method(open_store(store)), DLLP)
+    assert isinstance(default_method(open_store(store)).method, DLLP)
     shutil.rmtree(store)

@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console
 
 from llpgan.bags import Bags
-from llpgan.commands.fit import in_the_end, origin, refuse_idle_names, told, trained
+from llpgan.commands.fit import in_the_end, known_labels, origin, refuse_idle_names, told, trained
 from llpgan.commands.options import passing_on
 from llpgan.commands.terminal import terminal
 from llpgan.estimators.base import LLPClassifier
@@ -95,7 +95,8 @@ def compare(
     model, seconds = trained(found.methods[found.chosen], bags, seed)
     story = None
     if report:
-        story = told(model, bags, data, tables.get("label"), label_names, origin(data, bags, tables))
+        labels = known_labels(data, tables.get("label"), model, label_names)
+        story = told(model, bags, data, labels, origin(data, bags, tables))
     pages = {} if story is None else {"report.html": render(story)}
     save(model, folder / "model", overwrite=overwrite, pages=pages)
     console.print(in_the_end(model, bags, seconds, story), soft_wrap=True)

@@ -10,7 +10,7 @@ from rich.table import Table
 
 from llpgan import DLLP, BagLogistic
 from llpgan.bags import Bags
-from llpgan.commands.fit import told
+from llpgan.commands.fit import known_labels, told
 from llpgan.datasets.election import LABEL, PEOPLE, RESULTS, Election, load_election
 from llpgan.estimators.base import Array, LLPClassifier
 from llpgan.evaluation import label_scores
@@ -110,7 +110,8 @@ def _in_words(value: Any) -> str:
 def _keep(model: LLPClassifier, bags: Bags, folder: Path, overwrite: bool) -> None:
     """The model with its report, and the two tables."""
     folder.mkdir(parents=True, exist_ok=True)
-    story = told(model, bags, str(PEOPLE), LABEL, from_where=f"proportions: those of {RESULTS.name}")
+    labels = known_labels(str(PEOPLE), LABEL, model)
+    story = told(model, bags, str(PEOPLE), labels, f"proportions: those of {RESULTS.name}")
     save(model, folder / "model", overwrite=overwrite, pages={"report.html": render(story)})
     for table in (PEOPLE, RESULTS):
         shutil.copyfile(table, folder / table.name)

@@ -7,22 +7,25 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from rich.console import Console
 
-import llpgan
 from llpgan.bags import Bags
 from llpgan.commands.labels import labels_as_classes
 from llpgan.commands.options import passing_on
 from llpgan.commands.terminal import terminal
 from llpgan.estimators.base import Array, LLPClassifier
 from llpgan.evaluation import BagScores, bag_scores
+from llpgan.experiments import costs
 from llpgan.files import refuse_existing
 from llpgan.model_files import save
 from llpgan.model_files.manifest import MANIFEST
 from llpgan.processes import is_first_process
 from llpgan.report import Story, render, tell
-from llpgan.selection.candidates import seeded
+from llpgan.selection import BagShuffleSplit
+from llpgan.selection.candidates import name_of, seeded
+from llpgan.selection.default_method import default_method
 from llpgan.sources import label_values, open_rows
-from llpgan.stored_instances import StoredInstances
+from llpgan.stored_instances import is_stored
 
 _ROWS_TOLD = 100_000  # in the report on a store
 
@@ -33,6 +36,7 @@ def fit(
     *,
     method: LLPClassifier | None = None,
     label_names: Sequence[str] = (),
+    hold_out: float = 0.0,
     seed: int = 0,
     out: str = "model",
     report: bool = True,
@@ -48,7 +52,10 @@ def fit(
         data: a table of rows (.csv, .csv.gz, .parquet), a folder of folders of images (each a bag), an .npz, or a
             store, which stays on disk and holds its proportions already.
         method: the method by name, such as DLLP; its settings as --method.epochs 50. If none is named, tables are
-            learned by BagLogistic, in seconds, images by LLPGAN, and tables in a store by DLLP.
+            learned by BagLogistic, in seconds, and tables in a store by DLLP; for up to 5,000 small images,
+            held-out bags choose between BagLogistic, DLLP and LLPGAN; more or larger ones are learned by DLLP.
+        hold_out: the share of the bags that is kept out of training; the report then tells how well the model
+            meets them.
         label_names: the class of each of the label's values, in their sorted order, where they have other names.
         seed: the method's random_state, if that is not set: the same seed gives the same model.
         out: the folder for the model and its report.html.
@@ -62,15 +69,18 @@ def fit(
     bags = Bags.from_tables(data, **tables)
     console.print(f"{data}: {in_words(bags)}", soft_wrap=True)
     console.print(origin(data, bags, tables), soft_wrap=True)
-    model, seconds = trained(method or usual_method(bags), bags, seed)
+    training, held_out, rows = divided(bags, hold_out, seed)
+    model, seconds = trained(method or chosen(training, seed, console), training, seed)
     if not is_first_process():  # of several that train together, and have the same model
         return model
     story = None
     if report:
-        story = told(model, bags, data, tables.get("label"), label_names, origin(data, bags, tables))
+        labels = known_labels(data, tables.get("label"), model, label_names)
+        labels = labels if labels is None else labels[rows]
+        story = told(model, training, data, labels, origin(data, bags, tables), held_out)
     pages = {} if story is None else {"report.html": render(story)}
     save(model, out, overwrite=overwrite, pages=pages)
-    console.print(in_the_end(model, bags, seconds, story), soft_wrap=True)
+    console.print(in_the_end(model, training, seconds, story, held_out), soft_wrap=True)
     console.print(f"saved {out}" + (f", report {Path(out) / 'report.html'}" if report else ""), soft_wrap=True)
     return model
 
@@ -89,11 +99,11 @@ def origin(data: str, bags: Bags, tables: Mapping[str, Any]) -> str:
         return f"proportions: those of {tables['proportions']}"
     if tables.get("counts") is not None:
         return f"proportions: from the counts of {tables['counts']}"
-    if is_stored(bags):
+    if is_stored(bags.instances):
         return f"proportions: those in the store {data}"
     return (
-        f"proportions: counted in column {tables['label']!r} of {len(bags.instances):,} rows; scores by it are thus "
-        f"of labels that the training used"
+        f"proportions: counted in column {tables['label']!r} of {len(bags.instances):,} rows; scores by it are "
+        f"thus of labels that the training used"
     )
 
 
@@ -108,52 +118,70 @@ def refuse_idle_names(label_names: Sequence[str], tables: Mapping[str, Any]) -> 
         )
 
 
-def in_the_end(model: LLPClassifier, bags: Bags, seconds: float, story: Story | None) -> str:
+def in_the_end(
+    model: LLPClassifier, bags: Bags, seconds: float, story: Story | None, held_out: Bags | None = None
+) -> str:
     """What a training did: the method, by how much it misses its bags, and how long it took."""
-    scores, overall = _scores(model, bags) if story is None else (story.scores, story.overall)
+    scores, overall = _scores(model, bags, bags.prior) if story is None else (story.scores, story.overall)
+    told = f"{type(model).__name__}: bag error {_errors(scores, overall)} on the bags that it learned from"
+    if held_out is not None:
+        told += f", {_errors(*_scores(model, held_out, bags.prior))} on {held_out.n_bags:,} held-out bags"
+    return f"{told}; {seconds:.1f} s"
+
+
+def _errors(scores: BagScores, overall: BagScores) -> str:
     error, of_shares = (found.mean_total_variation.value for found in (scores, overall))
-    return (
-        f"{type(model).__name__}: bag error {error:.4f} on the bags that it learned from (the overall shares have "
-        f"{of_shares:.4f}), {seconds:.1f} s"
-    )
+    return f"{error:.4f} (the overall shares have {of_shares:.4f})"
 
 
-def _scores(model: LLPClassifier, bags: Bags) -> tuple[BagScores, BagScores]:
+def _scores(model: LLPClassifier, bags: Bags, prior: Array) -> tuple[BagScores, BagScores]:
     """Of a model, and of the overall shares."""
-    bags = _some_bags(bags) if is_stored(bags) else bags
-    found = model.predict_proba(bags.instances)
-    return bag_scores(bags, found), bag_scores(bags, np.broadcast_to(bags.prior, found.shape))
+    bags = _some_bags(bags) if is_stored(bags.instances) else bags
+    found = model.predict_proba(bags)
+    return bag_scores(bags, found), bag_scores(bags, np.broadcast_to(prior, found.shape))
 
 
-def usual_method(bags: Bags) -> LLPClassifier:
-    """For tables the quickest that is good with few bags, if they are in memory; else a network."""
-    if bags.instances.ndim != 2:
-        return llpgan.LLPGAN()
-    return llpgan.DLLP() if is_stored(bags) else llpgan.BagLogistic()
+def chosen(bags: Bags, seed: int, console: Console) -> LLPClassifier:
+    """The method for bags where the user names none; it says which, why, and about how long it will take."""
+    found = default_method(bags, seed)
+    about = "" if found.seconds is None else f"; training will take about {costs.in_words(found.seconds)}"
+    taken = f"no method was named: {name_of(found.method)} is taken, since {found.reason}{about}"
+    console.print(taken, soft_wrap=True)
+    return found.method
 
 
-def is_stored(bags: Bags) -> bool:
-    """Whether the instances stay in their file."""
-    return isinstance(bags.instances, StoredInstances)
+def divided(bags: Bags, hold_out: float, seed: int) -> tuple[Bags, Bags | None, Array | slice]:
+    """Bags to learn from, the share of them that is kept out, if any is, and the rows to learn from."""
+    if hold_out == 0:
+        return bags, None, slice(None)
+    if not 0 < hold_out < 1:
+        raise ValueError(f"--hold_out is a share of the bags, between 0 and 1, got {hold_out:g}")
+    if is_stored(bags.instances):
+        raise ValueError(
+            "--hold_out takes bags in memory; of a store, --method.validation_fraction holds bags out"
+        )
+    splitter = BagShuffleSplit(1, hold_out, random_state=seed)
+    rows, others = next(splitter.split(bags.bag_index, bags.proportions[bags.bag_index], groups=bags.bag_index))
+    return bags.part(rows), bags.part(others), rows
 
 
 def told(
     model: LLPClassifier,
     bags: Bags,
     data: str,
-    label: str | None,
-    label_names: Sequence[str] = (),
+    labels: Array | None = None,
     from_where: str = "",
+    held_out: Bags | None = None,
 ) -> Story:
-    """All for a report on a model; by labels too, where a column tells them. Of a store, it tells of some bags."""
+    """All for a report on a model; by labels too, where they are known. Of a store, it tells of some bags."""
     encoder = bags.encoder
     notes, columns = ([], {}) if encoder is None else (encoder.notes, encoder.positions)
     notes = [*([from_where] if from_where else []), *notes]
-    if is_stored(bags):
+    if is_stored(bags.instances):
         bags, n_bags = _some_bags(bags), bags.n_bags
         notes = [*notes, f"this page tells of {bags.n_bags:,} of the {n_bags:,} bags, drawn at random"]
-    labels = known_labels(data, label, model, label_names)
-    return tell(model, bags, title=Path(data).name, notes=notes, columns=columns, labels=labels)
+    title = Path(data).name
+    return tell(model, bags, title=title, notes=notes, columns=columns, labels=labels, held_out=held_out)
 
 
 def _some_bags(bags: Bags) -> Bags:

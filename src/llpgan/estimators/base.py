@@ -142,7 +142,7 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """The probability of each class for instances that are checked."""
 
     def _start(self, bags: Bags) -> None:
-        """Check the bags and the settings, warn of bags that tell nothing, and note what predictions will be of."""
+        """Check bags and settings, warn of bags that tell nothing, and note what predictions will be of."""
         refuse_other_than_bags(bags, "what fit_bags takes")
         self._validate_params()
         if (said := watching.tell_nothing(bags)) is not None:
