@@ -42,8 +42,10 @@ def page(rows: list[Row]) -> str:
     about = (
         "Learned from 51 official results with default settings, judged by the votes of 44,932 people; made from "
         "`election.jsonl`. Mean and standard deviation over seeds; a method without random numbers has one. "
-        "Always naming the commonest class is right for 58.3 %. Every vote: what logistic regression reaches on "
-        "each fifth of the people when it knows the votes of the others."
+        "Always naming the commonest class is right for 58.3 %. Log loss is of natural logarithms (0.693 for a coin). "
+        "Calibration error: by how much the probability of the predicted class and the share that is right differ, "
+        "in ten bins. Every vote: what logistic regression reaches on each fifth of the people when it knows the "
+        "votes of the others."
     )
     return as_markdown("The election of 2016", about, summary(rows))
 
@@ -72,6 +74,7 @@ def measured(method: str, seed: int) -> Row:
         "accuracy": scores.accuracy.value,
         "auc": scores.auc.value,
         "log_loss": scores.log_loss.value,
+        "calibration_error": scores.calibration_error.value,
         "bag_error": bag_scores(election.bags, probabilities).mean_total_variation.value,
         "seconds": round(time.perf_counter() - started, 1),
         "settings": settings,
@@ -94,6 +97,8 @@ def summarised(rows: list[Row], method: str) -> Row:
             "method": method,
             "accuracy (%)": "refused: memory",
             "AUC": "",
+            "log loss": "",
+            "calibration error": "",
             "bag error": "",
             "seeds": len(found),
         }
@@ -101,6 +106,8 @@ def summarised(rows: list[Row], method: str) -> Row:
         "method": method,
         "accuracy (%)": spread([100 * row["accuracy"] for row in found], 2),
         "AUC": spread([row["auc"] for row in found], 4),
+        "log loss": spread([row["log_loss"] for row in found], 3),
+        "calibration error": spread([row["calibration_error"] for row in found], 3),
         "bag error": spread([row["bag_error"] for row in found], 4),
         "seeds": len(found),
     }

@@ -270,6 +270,28 @@ def test_inspect_promises_nothing_of_a_single_bag(files, capsys):
     assert "held out" not in said
 
 
+def test_inspect_promises_nothing_of_three_small_bags(files, capsys):
+    pa.csv.write_csv(
+        pa.table(
+            {
+                "x": [0.5, 1.5, 2.5, 3.5, 4.5] * 3,
+                "state": ["a"] * 5 + ["b"] * 5 + ["c"] * 5,
+                "vote": [0, 0, 1, 1, 1] * 3,
+            }
+        ),
+        "small.csv",
+    )
+    assert cli.main(["inspect", "small.csv", "--bag", "state", "--label", "vote"]) == 0
+    assert "can tell how often single predictions are right" not in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_training_that_is_lost_fails_and_saves_nothing(files, capsys):
+    lost = [*FIT, "--method", "DLLP", "--method.learning_rate", "1e30", "--method.epochs", "2"]
+    assert cli.main(lost) == 1
+    assert "the training is lost; try a smaller learning_rate" in capsys.readouterr().err
+    assert not (files / "model").exists()
+
+
 def test_evaluate_says_why_bags_by_feature_promise_no_accuracy(files, capsys):
     cli.main(FIT)
     capsys.readouterr()

@@ -9,7 +9,7 @@ import torch
 from sklearn.base import clone
 
 import llpgan
-from llpgan import DLLP, LLPGAN, Bags, InvCal, MeanMap, load, save
+from llpgan import DLLP, LLPGAN, AlternatingMeanMap, Bags, InvCal, LaplacianMeanMap, MeanMap, load, save
 from llpgan.estimators import METHODS
 from llpgan.networks import mlp_classifier, mnist_classifier
 
@@ -47,6 +47,26 @@ def test_every_method_predicts_the_same_when_loaded(name, tmp_path, people_bags)
     np.testing.assert_array_equal(loaded.predict_proba(PEOPLE), model.predict_proba(PEOPLE))
     np.testing.assert_array_equal(loaded.predict(PEOPLE), model.predict(PEOPLE))
     assert loaded.get_params() == model.get_params()
+
+
+@pytest.mark.parametrize(
+    "start", [LaplacianMeanMap(gamma=3.0), InvCal(kernel="rbf"), DLLP(epochs=1, random_state=0)]
+)
+def test_an_estimator_within_an_estimator_is_saved(start, tmp_path, bags):
+    model = AlternatingMeanMap(start=AlternatingMeanMap(start=start)).fit_bags(bags)
+    save(model, tmp_path / "model")
+    loaded = load(tmp_path / "model")
+    np.testing.assert_array_equal(loaded.predict_proba(bags.instances), model.predict_proba(bags.instances))
+    assert repr(loaded.start) == repr(model.start)
+    assert loaded.start.start.get_params() == start.get_params()
+
+
+def test_an_estimator_within_an_estimator_that_holds_own_code_is_given_again(tmp_path, bags):
+    start = LaplacianMeanMap(similarity=lambda means: np.ones((len(means), len(means))))
+    save(AlternatingMeanMap(start=start).fit_bags(bags), tmp_path / "model")
+    with pytest.raises(ValueError, match=r"its start is code of your own: load\(..., start=...\)"):
+        load(tmp_path / "model")
+    assert load(tmp_path / "model", start=start).predict(bags.instances).shape == (80,)
 
 
 @pytest.mark.parametrize("name", ["InvCal", "AlterSVM", "ConvSVM"])

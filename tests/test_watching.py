@@ -84,7 +84,7 @@ def test_a_rise_within_chance_or_shared_by_training_is_no_overfitting():
 def test_a_loss_that_is_no_number_ends_the_training():
     watcher = Watcher()
     watcher({"epoch": 1, "proportion_loss": 0.5})
-    with pytest.raises(TrainingError, match="epoch 2: the proportion loss is nan.*smaller learning_rate"):
+    with pytest.raises(TrainingError, match=r"epoch 2: the proportion loss is nan.*smaller learning_rate"):
         watcher({"epoch": 2, "proportion_loss": float("nan")})
 
 

@@ -56,6 +56,28 @@ def test_samples_of_a_table_look_like_its_rows(blobs):
     np.testing.assert_array_equal(fakes, model.sample(500, random_state=1))
 
 
+@pytest.mark.parametrize("n", [-1, 0, 1.5, "3"])
+def test_samples_of_no_number_are_refused(n, bags):
+    with pytest.raises(ValueError, match="give how many instances to make"):
+        LLPGAN(epochs=1, random_state=0).fit_bags(bags).sample(n)
+
+
+@pytest.mark.parametrize(
+    "betas", [(0.5,), (), (0.5, 0.9, 0.99), (0.5, 1.0), (-0.1, 0.9), (0.5, float("nan")), ("a", "b")]
+)
+def test_wrong_betas_are_refused_before_training(betas, bags):
+    with pytest.raises(ValueError, match=r"betas=.*two numbers from 0 to below 1"):
+        DLLP(betas=betas).fit_bags(bags)
+
+
+@pytest.mark.parametrize("make", [print, len, dict, lambda shape: nn.Linear(3, 2), lambda *_: "network"])
+def test_what_makes_no_network_is_refused_before_training(make, bags):
+    with pytest.raises(TypeError, match="classifier is a module, or a function"):
+        DLLP(classifier=make).fit_bags(bags)
+    with pytest.raises(TypeError, match="generator is a module, or a function"):
+        LLPGAN(generator=make).fit_bags(bags)
+
+
 def test_samples_need_a_fitted_model():
     with pytest.raises(NotFittedError):
         LLPGAN().sample(1)

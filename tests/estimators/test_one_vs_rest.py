@@ -25,6 +25,32 @@ def test_four_classes_have_probabilities_that_sum_to_one(estimator, rng):
     assert model.score(instances, labels) > 0.9
 
 
+@pytest.mark.parametrize("estimator", [InvCal(), InvCal(kernel="rbf"), AlterSVM(n_restarts=1), ConvSVM()])
+def test_a_class_with_one_share_in_all_bags_gets_that_share(estimator, rng):
+    """The others are told by the first column; of the third nothing is known."""
+    first = rng.integers(2, size=(20, 6))
+    labels = np.column_stack([first, np.full((20, 2), 2)]).ravel()
+    instances = rng.normal(size=(160, 2)) + np.column_stack([8 * (labels == 1), np.zeros(160)])
+    model = estimator.fit(instances, labels, groups=np.arange(160) // 8)
+    third = model.binary_[2](model._features(instances))
+    np.testing.assert_allclose(third, 0.25, atol=1e-3)
+
+
+@pytest.mark.parametrize("estimator", [InvCal, AlterSVM, ConvSVM])
+@pytest.mark.parametrize(
+    ("kernel", "message"),
+    [
+        (lambda rows, others: rows @ rows.T[:, :1], r"gave an array of shape \(80, 1\)"),
+        (lambda rows, others: 1.0, r"gave an array of shape \(\)"),
+        (lambda rows, others: np.full((len(rows), len(others)), "a"), "and type <U1, not numbers"),
+        (lambda rows, others: np.full((len(rows), len(others)), np.nan), "rows 0 and 0 is nan"),
+    ],
+)
+def test_a_kernel_that_is_no_matrix_of_numbers_is_refused(estimator, kernel, message, bags):
+    with pytest.raises(ValueError, match=message):
+        estimator(kernel=kernel).fit_bags(bags)
+
+
 def test_rows_that_no_class_claims_are_probabilities_too():
     np.testing.assert_allclose(renormalised(np.zeros((1, 4))), np.full((1, 4), 0.25))
 

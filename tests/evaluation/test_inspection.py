@@ -52,3 +52,14 @@ def test_classes_that_no_bag_tells_apart_are_named():
     assert found.condition == np.inf
     assert found.worth[:2].tolist() == [0, 0]
     assert found.worth[2] > 1
+
+
+@pytest.mark.parametrize(
+    ("n_bags", "size", "enough"), [(1, 100, False), (3, 5, False), (19, 50, False), (20, 5, True)]
+)
+def test_few_bags_judge_no_predictions(n_bags, size, enough):
+    assert inspect_bags(random_bags(size, n=n_bags * size)).can_judge == enough
+
+
+def test_bags_with_the_same_shares_judge_no_predictions():
+    assert not inspect_bags(Bags.from_labels(np.zeros((80, 1)), np.arange(80) % 2, np.arange(80) // 2)).can_judge

@@ -18,7 +18,6 @@ from llpgan.evaluation import (
     learning_curve,
     randomness_test,
 )
-from llpgan.evaluation.accuracy import LEAST_BAGS
 from llpgan.files import refuse_existing, whole_file
 
 
@@ -67,7 +66,9 @@ def in_words(found: Inspection, randomness: RandomnessTest, curve: LearningCurve
 
 
 def _randomness(found: Inspection, randomness: RandomnessTest) -> list[str]:
-    if randomness.looks_random and found.n_bags < LEAST_BAGS:
+    if randomness.looks_random and not found.can_judge:
+        if found.n_bags > 1 and found.spread == 0:
+            return ["All bags have the same shares: they tell nothing about which rows belong to which class."]
         few = "A single bag is" if found.n_bags == 1 else f"{found.n_bags} bags are"
         return [f"{few} too few to see whether bags are drawn at random, or to judge a model without labels."]
     return [randomness.in_words(), _use_of(randomness)]

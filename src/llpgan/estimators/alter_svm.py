@@ -70,7 +70,7 @@ class AlterSVM(ProportionSVM):
         "n_jobs": [Integral, None],
     }
 
-    def _fit_binary(self, features: Features, bags: Bags, shares: Array) -> ProbabilityOf:
+    def _separate(self, features: Features, bags: Bags, shares: Array) -> ProbabilityOf:
         problem = Problem(features, bags, shares, self._weight(), self.proportion_weight, self.epsilon)
         informed = problem.signs_by_inv_cal()
         starts = [(informed, first) for first in _INFORMED_FIRST]

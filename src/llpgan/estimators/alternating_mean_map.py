@@ -41,7 +41,7 @@ class AlternatingMeanMap(ClassicalClassifier):
         others: see :class:`~llpgan.estimators.classical.ClassicalClassifier`.
 
     Attributes:
-        start_: the first classifier, fitted.
+        start_: the first classifier, fitted. A saved model does not hold it.
         n_turns_: how many turns it took.
         model_: weights and intercepts on the features.
 

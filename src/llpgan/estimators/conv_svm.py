@@ -61,7 +61,7 @@ class ConvSVM(ProportionSVM):
         "max_cuts": [Interval(Integral, 1, None, closed="left")],
     }
 
-    def _fit_binary(self, features: Features, bags: Bags, shares: Array) -> ProbabilityOf:
+    def _separate(self, features: Features, bags: Bags, shares: Array) -> ProbabilityOf:
         augmented = np.column_stack([features.array(), np.ones(len(features))])
         relaxation = Relaxation(augmented, bags, shares, self.epsilon, self._weight())
         scores = with_sign_of_bags(relaxation.solve(self.max_cuts).scores, bags, shares)

@@ -38,6 +38,27 @@ class NamedKernel:
         return np.asarray(pairwise_kernels(rows, others, metric=self.name, filter_params=True, **settings))
 
 
+@dataclass(frozen=True)
+class OwnKernel:
+    """A kernel of the user's own, whose matrices are checked."""
+
+    function: Kernel
+
+    def __call__(self, rows: Array, others: Array) -> Array:
+        """The kernel of each row and each of the others."""
+        values = np.asarray(self.function(rows, others))
+        wanted = len(rows), len(others)
+        if values.dtype.kind not in "biuf" or values.shape != wanted:
+            raise ValueError(
+                f"of {len(rows)} and {len(others)} rows the kernel gave an array of shape {values.shape} and type "
+                f"{values.dtype}, not numbers of shape {wanted}"
+            )
+        if not np.isfinite(values).all():
+            row, other = np.argwhere(~np.isfinite(values))[0].tolist()
+            raise ValueError(f"the kernel of rows {row} and {other} is {values[row, other]}: it must be finite")
+        return values.astype(np.float64, copy=False)
+
+
 def scale_gamma(features: Array) -> float:
     """What "scale" means to scikit-learn's SVC: 1 / (number of features · their variance)."""
     return float(1 / (features.shape[1] * (features.var() or 1.0)))
@@ -87,7 +108,7 @@ def _landmarks_within(n_rows: int) -> int:
 
 
 def as_kernel(kernel: Any, gamma: float | str, degree: float, coef0: float, features: Array) -> Kernel:
-    """The kernel of an estimator's settings; a function is its own."""
+    """The kernel of an estimator's settings, by its name or as a function."""
     if callable(kernel):
-        return kernel
+        return OwnKernel(kernel)
     return NamedKernel(kernel, scale_gamma(features) if gamma == "scale" else float(gamma), degree, coef0)

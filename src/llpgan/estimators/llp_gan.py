@@ -15,7 +15,7 @@ from torch import nn
 from llpgan.bags import Bags
 from llpgan.critics import CRITICS, CriticObjective, critic_head
 from llpgan.estimators.base import Array
-from llpgan.estimators.deep import DeepClassifier, quick
+from llpgan.estimators.deep import DeepClassifier, made, quick
 from llpgan.networks import ACTIVATIONS, MakeGenerator, check_generator, default_pair
 from llpgan.objectives import GENERATOR_LOSSES, NOISES, AdversarialObjective, GeneratorLoss, Noise, Objective
 from llpgan.processes import processes
@@ -80,11 +80,13 @@ class LLPGAN(DeepClassifier):
 
     @torch.no_grad()
     def sample(self, n: int, random_state: int | None = None) -> Array:
-        """Instances from the generator, in the range of the training instances."""
+        """So many instances from the generator, in the range of the training instances."""
         check_is_fitted(self, "generator_")
+        if not isinstance(n, Integral) or n < 1:
+            raise ValueError(f"n={n!r}: give how many instances to make, a whole number from 1")
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(int(check_random_state(random_state).randint(2**31)))
-            noise = self._noise()(n, self.noise_size, torch.device("cpu"))
+            noise = self._noise()(int(n), self.noise_size, torch.device("cpu"))
             device = next(self.generator_.parameters()).device  # not the CPU while a monitor looks on
             return self.generator_.eval()(noise.to(device)).cpu().numpy()
 
@@ -126,7 +128,7 @@ class LLPGAN(DeepClassifier):
             network = copy.deepcopy(self.generator)
         else:
             make = self.generator or default_pair(shape).generator
-            network = make(shape, self.noise_size, ACTIVATIONS[self.activation])
+            network = made("generator", make, shape, self.noise_size, ACTIVATIONS[self.activation])
         check_generator(network, shape, self.noise_size)
         return network
 

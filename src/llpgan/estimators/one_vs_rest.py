@@ -7,7 +7,7 @@ from numbers import Real
 from typing import ClassVar, Self
 
 import numpy as np
-from scipy.special import expit, logit
+from scipy.special import expit
 from sklearn.metrics.pairwise import KERNEL_PARAMS
 from sklearn.utils._param_validation import Interval, StrOptions
 
@@ -16,7 +16,6 @@ from llpgan.estimators.base import Array
 from llpgan.estimators.classical import ClassicalClassifier
 from llpgan.estimators.kernels import Kernel, as_kernel
 from llpgan.estimators.linear import Features, Linear, one_blas_thread
-from llpgan.watching import SAME_SHARE
 
 # From features to the probability of one class against all others.
 ProbabilityOf = Callable[[Features], Array]
@@ -59,16 +58,8 @@ class BinaryClassifier(ClassicalClassifier):
         features = self._learn_features(bags)
         positives = [1] if bags.n_classes == 2 else range(bags.n_classes)
         with one_blas_thread():
-            self.binary_ = [self._fit_class(features, bags, bags.proportions[:, k]) for k in positives]
+            self.binary_ = [self._fit_binary(features, bags, bags.proportions[:, k]) for k in positives]
         return self._finish(bags)
-
-    def _fit_class(self, features: Features, bags: Bags, shares: Array) -> ProbabilityOf:
-        """A class with the same share in every bag gets that share as its probability: the bags tell no more."""
-        if np.ptp(shares) > SAME_SHARE:
-            return self._fit_binary(features, bags, shares)
-        nearest = 1 / len(features)
-        log_odds = logit(np.clip(shares[:1], nearest, 1 - nearest))
-        return Sigmoid(Linear(np.zeros((1, features.n_columns)), log_odds))
 
     @abstractmethod
     def _fit_binary(self, features: Features, bags: Bags, shares: Array) -> ProbabilityOf:

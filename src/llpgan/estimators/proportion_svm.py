@@ -1,5 +1,6 @@
 """What alter-∝SVM and conv-∝SVM share: features of a kernel, the SVM of given labels, and probabilities."""
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import ClassVar
@@ -7,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.random import RandomState
 from scipy.optimize import minimize_scalar
-from scipy.special import expit, xlogy
+from scipy.special import expit, logit, xlogy
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
@@ -15,8 +16,9 @@ from llpgan.bags import Bags
 from llpgan.estimators.base import Array
 from llpgan.estimators.kernels import KernelMap
 from llpgan.estimators.linear import Features, Linear, fit_linear
-from llpgan.estimators.one_vs_rest import BinaryClassifier, Sigmoid
+from llpgan.estimators.one_vs_rest import BinaryClassifier, ProbabilityOf, Sigmoid
 from llpgan.estimators.rounded import positive_part
+from llpgan.watching import SAME_SHARE
 
 _WIDTH = 0.1  # of the hinge's rounded corner
 _TOL = 1e-4
@@ -58,6 +60,18 @@ class ProportionSVM(BinaryClassifier):
         random = check_random_state(self.random_state)
         self.kernel_map_ = KernelMap.of(self._kernel(rows), rows, self.n_components, random)
         return Features.of(self.kernel_map_(rows))
+
+    def _fit_binary(self, features: Features, bags: Bags, shares: Array) -> ProbabilityOf:
+        """A class with the same share in every bag gets that share as its probability: the bags tell no more."""
+        if np.ptp(shares) > SAME_SHARE:
+            return self._separate(features, bags, shares)
+        nearest = 1 / len(features)
+        log_odds = logit(np.clip(shares[:1], nearest, 1 - nearest))
+        return Sigmoid(Linear(np.zeros((1, features.n_columns)), log_odds))
+
+    @abstractmethod
+    def _separate(self, features: Features, bags: Bags, shares: Array) -> ProbabilityOf:
+        """Learn the class of which each bag has this share, where shares differ."""
 
     def _features(self, instances: Array) -> Features:
         features = super()._features(instances)

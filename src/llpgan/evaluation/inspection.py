@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from llpgan.bags import Bags, refuse_other_than_bags
 
 Array = NDArray[Any]
+_ENOUGH_BAGS = 20  # with which 95 % intervals of accuracy without labels were measured to hold in 91 cases of 100
 _SAME = 1e-3  # shares of two classes that go together this closely cannot be told apart
 
 
@@ -50,6 +51,11 @@ class Inspection:
     def total_worth(self) -> float:
         """Labelled rows that would tell all class means as well."""
         return float(self.worth.sum())
+
+    @property
+    def can_judge(self) -> bool:
+        """Whether bags are many enough, and differ enough, to judge single predictions by, if they are random."""
+        return self.n_bags >= _ENOUGH_BAGS and self.spread > 0
 
 
 def inspect_bags(bags: Bags) -> Inspection:

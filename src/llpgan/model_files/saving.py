@@ -16,6 +16,7 @@ from llpgan.plain import Arrays, to_plain
 from llpgan.sealed import digest_of_file
 
 _ELSEWHERE = {"classes_", "instance_shape_", "n_features_in_", "feature_names_in_", "encoder_"}
+_FOR_TRAINING_ALONE = {"start_"}  # which a trained model does not need, and which may be any method
 
 
 def save(
@@ -56,7 +57,7 @@ def _weights(model: LLPClassifier) -> Arrays:
 def _manifest(model: LLPClassifier, arrays: Arrays) -> Manifest:
     settings, own = as_json(model)
     names = getattr(model, "feature_names_in_", None)
-    elsewhere = _ELSEWHERE | _networks(model).keys()
+    elsewhere = _ELSEWHERE | _FOR_TRAINING_ALONE | _networks(model).keys()
     learned = {name: value for name, value in vars(model).items() if name[-1] == "_" and name not in elsewhere}
     return Manifest(
         method=type(model).__name__,

@@ -1,10 +1,12 @@
-"""Parameters of an estimator as JSON, and back: plain values as they are, networks of ours by name."""
+"""Parameters of an estimator as JSON, and back: plain values as they are, code of ours by name."""
 
 from collections.abc import Mapping
 from inspect import isfunction
 from pathlib import Path
 from typing import Any
 
+import llpgan
+from llpgan.estimators import METHODS
 from llpgan.estimators.base import LLPClassifier
 
 _OF_THE_TRAINING = {"checkpoint", "tensorboard"}  # files on the machine where it was trained
@@ -20,6 +22,12 @@ def as_json(model: LLPClassifier) -> tuple[dict[str, Any], list[str]]:
             continue
         if _is_network_of_ours(value):
             settings[name] = {"network": value.__name__}
+        elif isinstance(value, LLPClassifier):
+            inner, own_inside = as_json(value)
+            if own_inside or type(value).__name__ not in METHODS:
+                own.append(name)
+            else:
+                settings[name] = {"estimator": type(value).__name__, "settings": inner}
         elif callable(value):
             own.append(name)
         elif name == "random_state" and not isinstance(value, _PLAIN):
@@ -47,12 +55,24 @@ def _plain(name: str, value: Any) -> Any:
 
 def _value(value: Any) -> Any:
     if isinstance(value, dict):
-        from llpgan import networks
-
-        if value["network"] not in networks.__all__:
-            raise ValueError(f"llpgan has no network {value['network']!r}")
-        return getattr(networks, value["network"])
+        return _estimator(value) if "estimator" in value else _network(value["network"])
     return tuple(value) if isinstance(value, list) else value
+
+
+def _estimator(plain: Mapping[str, Any]) -> LLPClassifier:
+    """An estimator of ours that another one has as a parameter, not fitted."""
+    if plain["estimator"] not in METHODS:
+        raise ValueError(f"llpgan has no method {plain['estimator']!r}")
+    made: LLPClassifier = getattr(llpgan, plain["estimator"])(**from_json(plain["settings"]))
+    return made
+
+
+def _network(name: str) -> Any:
+    from llpgan import networks
+
+    if name not in networks.__all__:
+        raise ValueError(f"llpgan has no network {name!r}")
+    return getattr(networks, name)
 
 
 def _is_network_of_ours(value: Any) -> bool:

@@ -34,7 +34,9 @@ def deep_probabilities(graph: Graph, model: DeepClassifier, instances: str) -> s
     network = exported(Logits(model.classifier_), model.instance_shape_)
     logits = graph.include(network, graph.cast(instances, "float32"))
     probabilities = graph.add("Softmax", graph.cast(logits, "float64"), axis=1)
-    return _bound_undone(graph, model, probabilities) if model._bag_loss() is proportion_bound else probabilities
+    if model._bag_loss() is proportion_bound:
+        probabilities = _bound_undone(graph, model, probabilities)
+    return probabilities if model.temperature_ == 1 else _tempered(graph, model.temperature_, probabilities)
 
 
 def exported(network: nn.Module, shape: tuple[int, ...]) -> ModelProto:
@@ -62,9 +64,17 @@ def _bound_undone(graph: Graph, model: DeepClassifier, probabilities: str) -> st
     scaled = graph.add("Mul", probabilities, graph.constant(size))
     posterior = graph.add("Sub", scaled, graph.constant(others))
     zero, one = graph.constant(np.array(0.0)), graph.constant(np.array(1.0))
-    clipped = graph.add("Clip", posterior, zero, one)
-    total = graph.add("ReduceSum", clipped, graph.constant(np.array([1])), keepdims=1)
-    return graph.add("Div", clipped, total)
+    return _renormalised(graph, graph.add("Clip", posterior, zero, one))
+
+
+def _tempered(graph: Graph, temperature: float, probabilities: str) -> str:
+    """See :func:`llpgan.estimators.calibration.tempered`."""
+    return _renormalised(graph, graph.add("Pow", probabilities, graph.constant(np.array(1 / temperature))))
+
+
+def _renormalised(graph: Graph, values: str) -> str:
+    total = graph.add("ReduceSum", values, graph.constant(np.array([1])), keepdims=1)
+    return graph.add("Div", values, total)
 
 
 def _reason(error: BaseException) -> str:

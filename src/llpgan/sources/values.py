@@ -11,6 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from llpgan._checks import LARGEST
+
 Values = NDArray[np.float64]
 _NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
 _DAY = 24 * 3600.0
@@ -98,8 +100,13 @@ def as_numbers(name: str, column: pa.ChunkedArray) -> Values:
         _refuse_text(name, column)
         column = pc.utf8_trim_whitespace(column)
     numbers = _floats(_cast(name, column, pa.float64(), "numbers"))
-    for row in np.flatnonzero(np.isinf(numbers)):
-        raise RowError(name, int(row), f"{numbers[row]} is not a finite number")
+    for row in np.flatnonzero(np.abs(numbers) > LARGEST):
+        why = (
+            "is not a finite number"
+            if np.isinf(numbers[row])
+            else f"is not within ±{LARGEST:.0e}: use another unit"
+        )
+        raise RowError(name, int(row), f"{numbers[row]} {why}")
     return numbers
 
 
