@@ -1,10 +1,13 @@
 """A column that looks like the label is refused, in both forms, and has its way out."""
 
+import warnings
+
 import numpy as np
 import pyarrow as pa
 import pytest
 
 from llpgan import Bags
+from llpgan.datasets import election
 from llpgan.sources import Columns
 from llpgan.sources.leaks import refuse_leak
 
@@ -99,3 +102,64 @@ def test_the_ways_out_are_to_name_it_the_label_or_a_feature(name, kind):
     assert left_out.features == ("age",)
     all_the_same = Bags.from_tables(table, RESULTS, bag="state", columns=Columns(**{kind: name}))
     assert any(feature.startswith(name) for feature in all_the_same.features)
+
+
+def noisy_label(n_bags, agreement, rng, rows=60):
+    """A column of two values that agrees with the label so often, in bags whose shares differ."""
+    bag = np.repeat(np.arange(n_bags), rows)
+    labels = rng.random(len(bag)) < np.linspace(0.2, 0.8, n_bags)[bag]
+    column = np.where(rng.random(len(bag)) < agreement, labels, ~labels)
+    shares = np.array([labels[bag == i].mean() for i in range(n_bags)])
+    return {"bag": bag, "vote": np.where(column, "R", "D"), "age": rng.normal(size=len(bag))}, shares
+
+
+def said_of(table, shares, **options):
+    results = {"bag": list(range(len(shares))), "no": 1 - shares, "yes": shares}
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        Bags.from_tables({name: list(values) for name, values in table.items()}, results, bag="bag", **options)
+    return [str(warning.message) for warning in said if "under another name" in str(warning.message)]
+
+
+def test_the_label_under_another_name_is_named_in_a_warning(rng):
+    table, shares = noisy_label(20, 0.97, rng)
+    (said,) = said_of(table, shares)
+    assert said.startswith("column 'vote' may be the label under another name")
+    assert "leave it out (drop)" in said
+    assert not said_of(table, shares, label="vote")
+    assert not said_of(table, shares, columns=Columns(drop="vote"))
+    assert not said_of(table, shares, columns=Columns(categories="vote"))
+
+
+@pytest.mark.parametrize("values", [("Clinton", "Trump", "Johnson", None), (3, 4, 5, None)])
+def test_a_label_with_others_and_missing_ones_is_seen_too(rng, values):
+    table, shares = noisy_label(20, 0.97, rng)
+    vote = np.array([values[v == "R"] for v in table["vote"]], dtype=object)
+    vote[rng.random(len(vote)) < 0.03] = values[2]
+    vote[rng.random(len(vote)) < 0.03] = values[3]
+    assert said_of(table | {"vote": vote}, shares)
+
+
+def test_a_number_that_determines_the_shares_is_warned_of(rng):
+    table, shares = noisy_label(30, 0.5, rng)
+    score = shares[table["bag"]] * 7 + rng.normal(scale=0.05, size=len(table["bag"]))
+    (said,) = said_of(table | {"score": score}, shares)
+    assert said.startswith("column 'score'")
+
+
+def test_features_that_only_help_and_few_bags_are_no_reason_to_warn(rng):
+    table, shares = noisy_label(20, 0.6, rng)
+    helpful = shares[table["bag"]] + rng.normal(scale=0.6, size=len(table["bag"]))
+    assert not said_of(table | {"helpful": helpful}, shares)
+    assert not said_of(*noisy_label(6, 0.97, rng))
+    assert not said_of(*noisy_label(20, 0.97, rng)[:1], np.full(20, 0.5))
+
+
+def test_the_election_has_its_vote_under_another_name_and_no_honest_column_is_blamed():
+    known = election.load_election()
+    renamed = known.people.append_column("vote", [np.where(known.votes == "trump", "R", "D")])
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        Bags.from_tables(renamed, election.RESULTS, bag="state")
+    (blamed,) = [str(warning.message) for warning in said if "under another name" in str(warning.message)]
+    assert blamed.startswith("column 'vote'")

@@ -133,8 +133,8 @@ def refuse_learned(model: LLPClassifier, label: str) -> None:
     """Refuse to judge by a column that the model learned from: it would seem better than it is."""
     if model.encoder_ is not None and label in model.encoder_.positions:
         raise ValueError(
-            f"the model learned from column {label!r} and cannot be judged by it (label): train one without it, by "
-            f"naming it the label or leaving it out, or judge by another column"
+            f"the model learned from column {label!r} and cannot be judged by it (label): train one without it, "
+            f"by naming it the label or leaving it out, or judge by another column"
         )
 
 

@@ -17,7 +17,7 @@ from llpgan.sources.arrays import ArrayEncoder
 from llpgan.sources.columns import Columns
 from llpgan.sources.images import FOLDER_COLUMN, ImageEncoder
 from llpgan.sources.joining import bag_keys
-from llpgan.sources.leaks import counts_by_bag, refuse_leak
+from llpgan.sources.leaks import counts_by_bag, refuse_leak, warn_of_determining, warn_of_likely_labels
 from llpgan.sources.opening import open_rows
 from llpgan.sources.options import check_options, names
 from llpgan.sources.rows import Encoder, Rows
@@ -68,14 +68,16 @@ def bags_from_tables(
     shares.check(bag_ids, tolerance)
     reserved = [*bag_columns, *([] if label is None else [label])]
     encoder = learned_encoder(rows, columns, reserved, image, image_size)
+    doubtful: list[str] = []
     if isinstance(encoder, TableEncoder):
         unsaid = [c.name for c in encoder.columns if c.name not in columns.kinds()]
         with values.of(rows.name):
             refuse_leak(rows.table, unsaid, bag_index, shares.proportions, shares.classes.tolist())
+            doubtful = warn_of_likely_labels(rows.table, unsaid, bag_index, shares.proportions)
         for note in encoder.notes:
             warnings.warn(note, stacklevel=3)
     rows = replace(rows, keep=False)
-    return Bags(
+    bags = Bags(
         instances=encoder.encode(rows),
         bag_index=bag_index,
         proportions=shares.proportions,
@@ -85,6 +87,10 @@ def bags_from_tables(
         encoder=encoder,
         tolerance=tolerance,
     )
+    if doubtful:
+        means, positions = bags.means(bags.instances), encoder.positions
+        warn_of_determining({name: means[:, positions[name]] for name in doubtful}, bags.proportions, bags.sizes)
+    return bags
 
 
 def shared_bags(

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from llpgan.sources import Columns, Encoder, Rows, RowStream, TableEncoder, values
 from llpgan.sources.assembly import learned_encoder
-from llpgan.sources.leaks import refuse_leaking_counts
+from llpgan.sources.leaks import MORE_VALUES, refuse_leaking_counts, warn_of_likely_label
 from llpgan.sources.shares import Shares, shares_of_counts
 from llpgan.stores.counting import FewValues, Labels, SeenBags
 from llpgan.stores.summaries import StreamedColumn
@@ -53,7 +53,7 @@ class Survey:
             SeenBags(bag_columns),
             Labels(label) if n_classes is None and label is not None else None,
             {name: StreamedColumn(name, kinds.get(name)) for name in names},
-            {name: FewValues(name, max(2, n_classes or _FEW)) for name in names if name not in kinds},
+            {name: FewValues(name, (n_classes or _FEW) + MORE_VALUES) for name in names if name not in kinds},
         )
         chance = np.random.default_rng(0)
         for rows in stream.parts():
@@ -80,14 +80,17 @@ class Survey:
         return shares_of_counts(counts[order], classes, self.stream.name)
 
     def refuse_leaks(self, shares: Shares, order: NDArray[np.int64]) -> None:
-        """Refuse columns that look like the label."""
+        """Refuse columns that look like the label, and warn of those that may be it."""
         most = max(2, len(shares.classes))
         with values.of(self.stream.name):
             for name, few in self.few.items():
                 counts = few.table(len(order))
-                if counts is not None and counts.shape[1] <= most:
+                if counts is None:
+                    continue
+                if counts.shape[1] <= most:
                     names = shares.classes.tolist()
                     refuse_leaking_counts(name, few.is_text, counts[order], shares.proportions, names)
+                warn_of_likely_label(name, counts[order], shares.proportions)
 
     def encoder(self) -> Encoder:
         """How rows become instances."""
