@@ -20,6 +20,7 @@ WHOLE_RUNS = [  # their rows are those of the last run; other benchmarks keep th
     "alter_svm_speed",
     "classical_scale",
     "table_encoding",
+    "start_up",
 ]
 SPEED_AND_MEMORY = [*WHOLE_RUNS, "growth", "billion", "speed"]
 

@@ -6,7 +6,6 @@ the election, the votes of its people. Rows go to ``results/compare_regret.jsonl
 and the simplest within one standard error, are judged from the same trials.
 """
 
-import os
 import statistics
 import time
 import warnings
@@ -17,6 +16,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from benchmarks.data_folders import folder_of
 from benchmarks.rows import RESULTS, Row, as_markdown, measured_rows, write_aside
 from llpgan import DLLP, AlternatingMeanMap, InvCal, LaplacianMeanMap, MeanMap
 from llpgan.bagging import feature_bags, into_bags, random_bags
@@ -27,7 +27,6 @@ from llpgan.selection import Comparison, compare
 from llpgan.selection.trials import SCORES
 
 Array = NDArray[Any]
-FOLDER = os.environ.get("LLPGAN_DATA", "../shared/data").split(os.pathsep)[0]
 SEEDS = range(3)
 ADULT_ROWS, EPOCHS = 3000, 30
 
@@ -113,7 +112,7 @@ def adult_by_work(seed: int) -> Problem:
 
 
 def adult(seed: int, bagged: Callable[[dict[str, Array], Array], Array], without: tuple[str, ...] = ()) -> Problem:
-    split = load_adult(FOLDER)
+    split = load_adult(folder_of("adult.csv.gz", "adult.csv", "adult.data", "adult"))
     rows = np.sort(np.random.default_rng(seed).permutation(len(split.labels))[:ADULT_ROWS])
     used = [name for name in split.columns if name not in (*without, "fnlwgt")]
     train, test = one_hot(split.columns, split.test_columns, used, rows)

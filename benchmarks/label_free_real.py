@@ -7,15 +7,13 @@ to ``results/label_free_real.md`` and a plot to ``results/label_free_real.svg``.
 The test of randomness, at 50 bags of 100: Adult with bags of one occupation each (a common occupation has several
 bags; the column itself is left out, which makes it harder) and 50 states of the election (a state with fewer than
 100 people gives all of them) for its power; the same rows dealt at random for its false alarms. Rows go to
-``results/randomness_test.jsonl``. Adult lies in the first folder of ``LLPGAN_DATA``, MNIST in any of them. Rows
-that are there already are not run again.
+``results/randomness_test.jsonl``. Adult and MNIST lie in the folders of ``LLPGAN_DATA``. Rows that are there already
+are not run again.
 """
 
-import os
 from collections.abc import Callable
 from functools import cache
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -24,6 +22,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.datasets import load_digits
 
+from benchmarks.data_folders import folder_of
 from benchmarks.rows import RESULTS, Row, as_markdown, measured_rows, write_aside
 from llpgan import MeanMap
 from llpgan.bags import Bags
@@ -88,7 +87,7 @@ def digits() -> tuple[Array, Array]:
 
 @cache
 def adult_table() -> tuple[dict[str, Array], Array]:
-    found = load_adult(os.environ.get("LLPGAN_DATA", "../shared/data").split(os.pathsep)[0])
+    found = load_adult(folder_of("adult.csv.gz", "adult.csv", "adult.data", "adult"))
     columns = {name: np.concatenate([found.columns[name], found.test_columns[name]]) for name in found.columns}
     return columns, np.concatenate([found.labels, found.test_labels])
 
@@ -108,12 +107,6 @@ def mnist() -> tuple[Array, Array]:
     found = load_mnist(folder_of("mnist"))
     images = np.concatenate([found.instances, found.test_instances])[:, 0, ::2, ::2]
     return images.reshape(len(images), -1).astype(np.float32), np.concatenate([found.labels, found.test_labels])
-
-
-def folder_of(name: str) -> Path:
-    """The first folder of ``LLPGAN_DATA`` that holds a data set."""
-    folders = [Path(folder) for folder in os.environ.get("LLPGAN_DATA", "../shared/data").split(os.pathsep)]
-    return next((folder for folder in folders if (folder / name).exists()), folders[0])
 
 
 TABLES: dict[str, Callable[[], tuple[Array, Array]]] = {"digits": digits, "adult": adult, "mnist": mnist}

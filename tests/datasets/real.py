@@ -1,12 +1,11 @@
-"""Real files, where there are any: in the folders of ``LLPGAN_DATA``, or ``shared/data`` beside the repository."""
+"""Real files, where there are any: in the folders of ``LLPGAN_DATA``, separated as in PATH."""
 
 import os
 from pathlib import Path
 
 import pytest
 
-_BESIDE = Path(__file__).parents[3] / "shared" / "data"
-FOLDERS = [Path(folder) for folder in os.environ.get("LLPGAN_DATA", str(_BESIDE)).split(os.pathsep)]
+FOLDERS = [Path(folder) for folder in os.environ.get("LLPGAN_DATA", "").split(os.pathsep) if folder]
 
 
 def real(name):
@@ -14,4 +13,5 @@ def real(name):
     for place in (place for folder in FOLDERS for place in (folder, folder / "official")):
         if (place / name).exists():
             return place
-    pytest.skip(f"no {name} in {', '.join(map(str, FOLDERS))}; set LLPGAN_DATA to the folders of real data")
+    where = ", ".join(map(str, FOLDERS)) or "LLPGAN_DATA, which is not set"
+    pytest.skip(f"no {name} in {where}: it should name the folders of real data")

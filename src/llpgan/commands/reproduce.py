@@ -43,8 +43,8 @@ def reproduce(
         out: rows go to OUT/PRESET/rows.jsonl, tables and figures beside it.
         datasets: only these, as mnist,svhn.
         methods: only these, as DLLP,LLPGAN.
-        bag_sizes: only these, as [16,32].
-        draws: only these draws of the bags, as [0,1].
+        bag_sizes: only these, as 16,32.
+        draws: only these draws of the bags, as 0,1.
         epochs: so many instead of the preset's, to try it out; rows then go to OUT/PRESET-epochs-EPOCHS.
         dry_run: list the cells and about how long each will take, and do nothing.
         train: whether to run cells; if not, the table is made from the rows there are.
