@@ -7,8 +7,8 @@ to ``results/label_free_real.md`` and a plot to ``results/label_free_real.svg``.
 The test of randomness, at 50 bags of 100: Adult with bags of one occupation each (a common occupation has several
 bags; the column itself is left out, which makes it harder) and 50 states of the election (a state with fewer than
 100 people gives all of them) for its power; the same rows dealt at random for its false alarms. Rows go to
-``results/randomness_test.jsonl``. Adult and MNIST lie in the folders of ``LLPGAN_DATA``. Rows that are there already
-are not run again.
+``results/randomness_test.jsonl``. Adult and MNIST lie in the folders of ``LLPGAN_DATA``. Rows that are there
+already are not run again.
 """
 
 from collections.abc import Callable

@@ -1,7 +1,7 @@
 """Time from the shell to the prompt: of ``llpgan --help``, and of a ``fit`` with BagLogistic on the election.
 
-Each over that of ``python -c "import sklearn.linear_model"``, in turns. If ``LLPGAN_BEFORE`` names the ``src`` folder
-of another checkout, the same commands are measured with that code too.
+Each over that of ``python -c "import sklearn.linear_model"``, in turns. If ``LLPGAN_BEFORE`` names the ``src``
+folder of another checkout, the same commands are measured with that code too.
 """
 
 import os

@@ -208,6 +208,11 @@ def test_debug_shows_the_traceback(files):
             r"--method: DLLP has no setting 'epoch' \(did you mean epochs\?\)",
         ),
         (["fit", "people.csv", "--seed", "first"], "--seed: Expected a whole number. Got value: first"),
+        (
+            ["fit", "photos", "--image_size", "28"],
+            "--image_size: 2 whole numbers are expected, as 28,28, not '28'",
+        ),
+        (["fit", "photos", "--image_size", "a,b"], "--image_size: whole numbers are expected"),
         (["fit"], "the following arguments are required: data"),
         (["fit", "--config", "nowhere.yaml"], "--config: File does not exist"),
         (["fit", "people.csv", "--method", "dllp"], r"there is no method 'dllp' \(did you mean DLLP\?\)"),

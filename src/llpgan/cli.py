@@ -78,8 +78,10 @@ def _run(name: str, words: list[str]) -> None:
         from llpgan.commands.helping import help_on_command
 
         print(help_on_command(name, function))
-    elif words and words[0].startswith(("--method.help", "--methods.help")):
-        _print_method_help(words)
+    elif asked := [
+        place for place, word in enumerate(words) if word.startswith(("--method.help", "--methods.help"))
+    ]:
+        _print_method_help(words[asked[0] :])
     else:
         from llpgan.commands.parsing import arguments_of
 
@@ -124,12 +126,13 @@ def _as_note(name: str, message: Warning | str, *_: Any, **__: Any) -> None:
 
 def _as_typed(name: str, text: str) -> str:
     """A message that names a parameter in brackets, as ``(bag)``, with the option as the user types it."""
+    function = getattr(sys.modules.get(f"llpgan.commands.{name}"), name, None)
+    if function is None:  # the message is of its import
+        return text
     from llpgan.commands.options import options_of
 
-    options = {option.name.rpartition(".")[2]: option.name for option in options_of(_function(name))}
-    return re.sub(
-        r"\((\w+)\)", lambda found: f"(--{options[found[1]]})" if found[1] in options else found[0], text
-    )
+    options = {option.name.rpartition(".")[2]: f"(--{option.name})" for option in options_of(function)}
+    return re.sub(r"\((\w+)\)", lambda in_brackets: options.get(in_brackets[1], in_brackets[0]), text)
 
 
 def _usage_in_words(error: ArgumentError) -> str:

@@ -141,8 +141,9 @@ def test_a_setting_of_another_type_is_refused_in_words(name, given, message):
         plain_setting("DLLP", name, given)
 
 
-def test_the_help_on_a_method_is_short_and_of_its_settings(capsys):
-    assert cli.main(["fit", "--method.help", "LLPGAN"]) == 0
+@pytest.mark.parametrize("words", [["--method.help", "LLPGAN"], ["people.csv", "--method.help=LLPGAN"]])
+def test_the_help_on_a_method_is_short_and_of_its_settings(capsys, words):
+    assert cli.main(["fit", *words]) == 0
     said = capsys.readouterr().out
     assert len(said.splitlines()) <= 60
     assert all(f"--method.{name}" in said for name in ("generator_loss", "epochs", "validation_fraction"))

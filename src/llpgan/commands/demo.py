@@ -11,6 +11,7 @@ from rich.table import Table
 from llpgan import DLLP, BagLogistic
 from llpgan.bags import Bags
 from llpgan.commands.fit import known_labels, told
+from llpgan.commands.streams import visible
 from llpgan.datasets.election import LABEL, PEOPLE, RESULTS, Election, load_election
 from llpgan.estimators.base import Array, LLPClassifier
 from llpgan.evaluation import label_scores
@@ -118,7 +119,7 @@ def _keep(model: LLPClassifier, bags: Bags, folder: Path, overwrite: bool) -> No
 
 
 def _what_next(folder: Path) -> str:
-    model, people, results = (escape(str(folder / name)) for name in ("model", PEOPLE.name, RESULTS.name))
+    model, people, results = (escape(visible(str(folder / name))) for name in ("model", PEOPLE.name, RESULTS.name))
     return (
         f"\nThe model is in [bold]{model}[/bold]; a browser shows its report, "
         f"[bold]{model}/report.html[/bold].\n"

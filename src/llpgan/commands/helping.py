@@ -102,8 +102,11 @@ def _value(option: Option) -> str:
         return "A,B"
     if get_origin(option.kinds[0]) is Literal:
         return "|".join(get_args(option.kinds[0]))
-    many = {names: "A,B", numbers: "N,N"}
-    return many.get(option.reader, "N" if set(option.kinds) <= {int, float} else "X")
+    if option.reader is names:
+        return "A,B"
+    if option.reader is numbers or get_origin(option.kinds[0]) is tuple:
+        return "N,N"
+    return "N" if set(option.kinds) <= {int, float} else "X"
 
 
 def _said(option: Option, known: set[str]) -> str:

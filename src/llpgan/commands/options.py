@@ -4,6 +4,7 @@ import csv
 from argparse import ArgumentTypeError
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from inspect import Parameter, getdoc, signature
 from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -51,8 +52,10 @@ class Option:
             return self.hint
         if self.kinds == (str,) or self.kinds == (Any,):
             return text
-        element = next(get_args(kind)[0] for kind in self.kinds if get_args(kind))
-        return names if element is str else numbers
+        kind = next(kind for kind in self.kinds if get_args(kind))
+        if get_origin(kind) is tuple:
+            return partial(numbers, length=len(get_args(kind)))
+        return names if get_args(kind)[0] is str else numbers
 
 
 def passing_on(function: Callable[..., Any], *but: str) -> Callable[[Command], Command]:
@@ -120,14 +123,17 @@ def names(value: Any) -> list[str] | None:
     if value is None:
         return None
     if isinstance(value, str):
-        value = next(csv.reader([_without_brackets(value)], skipinitialspace=True), [])
+        try:
+            value = next(csv.reader([_without_brackets(value)], skipinitialspace=True), [])
+        except csv.Error as error:
+            raise OptionError(f"names are expected between commas, not {value!r}: {error}") from None
     elif not isinstance(value, Sequence):
         value = [value]
     return [str(text(name)).strip() for name in value]
 
 
-def numbers(value: Any) -> list[int] | None:
-    """Whole numbers between commas.
+def numbers(value: Any, length: int | None = None) -> list[int] | None:
+    """Whole numbers between commas; so many, where the length is given.
 
     >>> numbers("28,28"), numbers(16)
     ([28, 28], [16])
@@ -135,9 +141,12 @@ def numbers(value: Any) -> list[int] | None:
     if value is None:
         return None
     try:
-        return [int(number) for number in names(value) or ()]
+        found = [int(number) for number in names(value) or ()]
     except ValueError:
         raise OptionError(f"whole numbers are expected, as 28,28, not {value!r}") from None
+    if length is not None and len(found) != length:
+        raise OptionError(f"{length} whole numbers are expected, as {','.join(['28'] * length)}, not {value!r}")
+    return found
 
 
 def _without_brackets(given: str) -> str:

@@ -6,6 +6,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from llpgan.commands.streams import visible
 from llpgan.experiments import costs
 from llpgan.experiments.cells import Cell
 from llpgan.experiments.grids import read_grid
@@ -75,7 +76,7 @@ def reproduce(
     if rows or not failed:
         table = write_outputs(name, EXPERIMENTS[name], rows, folder)
         console.print(table.for_terminal())
-        console.print(f"{table.about}\n{folder / name}.md, .csv, .svg, .png", markup=False)
+        console.print(visible(f"{table.about}\n{folder / name}.md, .csv, .svg, .png"), markup=False)
     if failed:
         reasons = "; ".join(f"{cell}: {error}" for cell, error in failed.items())
         others = "the others are in the table" if rows else "there is no other"

@@ -37,7 +37,8 @@ def any_encoding() -> Iterator[None]:
         stream.reconfigure(errors="backslashreplace")
     try:
         yield
-        sys.stdout.flush()
+        for stream in streams:
+            stream.flush()
     finally:
         for stream, errors in zip(streams, before, strict=True):
             if not stream.closed:
