@@ -3,44 +3,18 @@
 import os
 import re
 import shutil
-import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-
-def refuse_existing(path: Path, overwrite: bool, mark: str | None = None) -> None:
-    """Refuse an output that exists; ask before work begins, so that none is lost.
-
-    With ``overwrite`` a folder may be replaced only if it holds the file ``mark``: it is one of ours, or empty.
-    """
-    _refuse_unwritable(path)
-    if not path.exists():
-        return
-    if mark is None and path.is_dir():
-        raise IsADirectoryError(f"{path} is a folder: name a file")
-    if not overwrite:
-        raise FileExistsError(f"{path} exists: name another output, or allow it to be replaced (overwrite)")
-    if mark is not None and not (path.is_dir() and ((path / mark).exists() or not any(path.iterdir()))):
-        raise FileExistsError(
-            f"{path} is not a folder with a {mark}: it will not be replaced, name another output"
-        )
-
-
-def _refuse_unwritable(path: Path) -> None:
-    """Refuse a place where nothing can be written: under a file, or in a folder of others."""
-    nearest = next((folder for folder in path.absolute().parents if folder.exists()), path)
-    if not nearest.is_dir():
-        raise NotADirectoryError(f"{path} cannot be written: {nearest} is a file, not a folder")
-    if not os.access(nearest, os.W_OK):
-        raise PermissionError(f"{path} cannot be written: nothing may be written to the folder {nearest}")
+Names = Callable[[Path], Collection[str]]
 
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
     """A place to write a file to, which takes its name only when it is complete."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    aside = path.with_name(f".{os.getpid()}.{path.name}")  # with its ending, which tells writers the format
+    aside = _aside(path)
     try:
         yield aside
         _flush(aside)
@@ -49,45 +23,97 @@ def whole_file(path: Path) -> Iterator[Path]:
         aside.unlink(missing_ok=True)
 
 
-def clear_halves(path: Path) -> None:
-    """Remove what killed writers of this file left of it; a writer that is alive keeps its half.
-
-    Whether one is alive can be told of this machine only: where several may write the file, hold a lock.
-    """
-    for half in path.parent.glob(".*"):
-        writer = re.fullmatch(rf"\.(\d{{1,9}})\.{re.escape(path.name)}", half.name)
-        if writer is not None and not _is_alive(int(writer[1])):
-            half.unlink(missing_ok=True)
-
-
 @contextmanager
-def whole_folder(path: Path) -> Iterator[Path]:
-    """A place to write a folder to, which takes its name, or replaces the folder of that name, when complete."""
+def whole_folder(path: Path, ours: Names) -> Iterator[Path]:
+    """A place to write a folder to, which takes its name, or replaces the folder of that name, when complete.
+
+    Args:
+        path: of the folder.
+        ours: gives the names of the files in such a folder that may be replaced; all else in it stays there. What
+            tells these names should come last: it is removed last.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
-    aside = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
+    aside = _aside(path)
+    _remove(aside)
+    aside.mkdir()
     try:
         yield aside
         for file in aside.iterdir():
             _flush(file)
-        aside.chmod(0o777 & ~_umask())
-        _replace_folder(aside, path)
+        _replace_folder(aside, path, ours)
     finally:
-        shutil.rmtree(aside, ignore_errors=True)
+        _remove(aside)
+        recover_folder(path, ours)
 
 
-def _replace_folder(new: Path, path: Path) -> None:
+def recover_folder(path: Path, ours: Names) -> None:
+    """End a replacement that was broken off: with the new folder if it has its name already, else with the old."""
+    old = _old(path)
+    if not old.is_dir():
+        return
+    if path.exists():
+        _remove_old(old, path, ours(old))
+    else:
+        old.rename(path)
+
+
+def clear_halves(path: Path, *, only_writer: bool = False) -> None:
+    """Remove what killed writers of this file or folder left of it; a writer that is alive keeps its half.
+
+    Whether one is alive can be told of this machine only: where several may write the file, hold a lock. With
+    ``only_writer``, the caller holds it, and nobody else is alive.
+    """
+    for half in path.parent.glob(".llpgan-*"):
+        writer = re.fullmatch(rf"\.llpgan-(\d{{1,9}})-{re.escape(path.name)}", half.name)
+        if writer is not None and (only_writer or not _is_alive(int(writer[1]))):
+            _remove(half)
+
+
+def _aside(path: Path) -> Path:
+    return path.with_name(f".llpgan-{os.getpid()}-{path.name}")  # with its ending, which tells writers the format
+
+
+def _old(path: Path) -> Path:
+    return path.with_name(f".llpgan-old-{path.name}")
+
+
+def _replace_folder(new: Path, path: Path, ours: Names) -> None:
+    """A kill at any line leaves what :func:`recover_folder` can complete."""
     if not path.exists():
         new.rename(path)
         return
-    old = Path(tempfile.mkdtemp(prefix=f".{path.name}.old.", dir=path.parent))
-    path.rename(old / path.name)
-    try:
-        new.rename(path)
-    except OSError:
-        (old / path.name).rename(path)
-        raise
-    finally:
-        shutil.rmtree(old, ignore_errors=True)
+    names, old = ours(path), _old(path)
+    refuse_in_the_way(path, names, [file.name for file in new.iterdir()])
+    path.rename(old)
+    new.rename(path)
+    _remove_old(old, path, names)
+
+
+def refuse_in_the_way(folder: Path, ours: Collection[str], new: Collection[str]) -> None:
+    """Refuse to write files whose names others in the folder have, which are not ours."""
+    there = {file.name for file in folder.iterdir()}
+    if clash := sorted((there & set(new)) - set(ours)):
+        raise FileExistsError(
+            f"{folder / clash[0]} is not a file as llpgan left it: it will not be replaced, name another output"
+        )
+
+
+def _remove_old(old: Path, new: Path, ours: Collection[str]) -> None:
+    """Remove our files from the old folder, after what else it has is moved to the new one."""
+    for file in old.iterdir():
+        if file.name not in ours:
+            refuse_in_the_way(new, (), [file.name])
+            file.rename(new / file.name)
+    for name in ours:
+        (old / name).unlink(missing_ok=True)
+    old.rmdir()
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def _is_alive(process: int) -> bool:
@@ -105,10 +131,3 @@ def _is_alive(process: int) -> bool:
 def _flush(file: Path) -> None:
     with file.open("rb+") as opened:
         os.fsync(opened.fileno())
-
-
-def _umask() -> int:
-    """Python can read it only by setting it."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -8,6 +8,8 @@ from typing import Any
 
 import llpgan
 
+DEEPEST = 32  # lists and dicts in each other
+
 
 def write_sealed(path: Path, content: Mapping[str, Any], version: int) -> None:
     """Write what a folder holds, with a digest of itself."""
@@ -18,20 +20,51 @@ def write_sealed(path: Path, content: Mapping[str, Any], version: int) -> None:
 
 def read_sealed(path: Path, version: int) -> dict[str, Any]:
     """What was written; an error names the file if it is damaged, or of a format that this version cannot read."""
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-        digest = content.pop("digest")
-        written, writer = content.pop("format"), content.pop("llpgan")
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise ValueError(f"{path} is damaged: {error!r}") from error
+    whole = _read(path)
+    digest, written, writer = whole.pop("digest"), whole["format"], whole["llpgan"]
     if written != version:
         raise ValueError(
             f"{path} was saved by llpgan {writer} in format {written}; this is llpgan "
             f"{llpgan.__version__}, which reads format {version}"
         )
-    if digest != _digest_of({"format": written, "llpgan": writer, **content}):
+    if digest != _digest_of(whole):
         raise ValueError(f"{path} is damaged: it is not what was saved")
-    return dict(content)
+    return {name: value for name, value in whole.items() if name not in ("format", "llpgan")}
+
+
+def sealed_content(path: Path) -> dict[str, Any] | None:
+    """What a file of any format holds, if it is just as :func:`write_sealed` left it."""
+    try:
+        whole = _read(path)
+    except (ValueError, OSError):
+        return None
+    return whole if whole.pop("digest") == _digest_of(whole) else None
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """The JSON of a sealed file, which is no deeper than what we write."""
+    try:
+        whole = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{path} is damaged: {error!r}") from error
+    if not isinstance(whole, dict) or not whole.keys() >= {"digest", "format", "llpgan"}:
+        raise ValueError(f"{path} is damaged: it has no digest, format or version of llpgan")
+    if _is_deeper(whole, DEEPEST):
+        raise ValueError(f"{path} is damaged: it is nested more than {DEEPEST} deep")
+    return whole
+
+
+def _is_deeper(value: Any, limit: int) -> bool:
+    """Whether lists and dicts stand in each other more often than this; level by level, without recursion."""
+    level = [value]
+    for _ in range(limit):
+        level = [
+            part
+            for each in level
+            if isinstance(each, list | dict)
+            for part in (each.values() if isinstance(each, dict) else each)
+        ]
+    return any(isinstance(each, list | dict) for each in level)
 
 
 def lack_of(folder: Path, name: str, what: str) -> str:

@@ -1,5 +1,6 @@
 """``llpgan compare``: methods judged by bags that they have not seen, and the chosen one trained on all."""
 
+import os
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -9,18 +10,22 @@ from rich.console import Console
 
 from llpgan.bags import Bags
 from llpgan.commands.fit import in_the_end, known_labels, origin, refuse_idle_names, told, trained
+from llpgan.commands.opening import tables_in
 from llpgan.commands.options import passing_on
 from llpgan.commands.terminal import terminal
 from llpgan.estimators.base import LLPClassifier
-from llpgan.files import refuse_existing, whole_file
+from llpgan.files import clear_halves, whole_file
 from llpgan.model_files import save
-from llpgan.model_files.manifest import MANIFEST
+from llpgan.model_files.manifest import MODEL_FOLDER, REPORT
+from llpgan.outputs import claimed_folder, refuse_input
 from llpgan.report import render
 from llpgan.selection import QUICK, Comparison, WithinBagKFold
 from llpgan.selection import compare as compared
 from llpgan.selection.candidates import OVERALL
 from llpgan.selection.showing import as_figure, as_markdown, as_table
 from llpgan.selection.trials import Row
+
+_MARK = "written by llpgan compare"
 
 
 @passing_on(Bags.from_tables, "instances")
@@ -66,42 +71,45 @@ def compare(
         overwrite: replace the model that is there.
         tables: see Bags.from_tables.
     """
-    folder = Path(out)
-    refuse_existing(folder / "model", overwrite, mark=MANIFEST)
-    console = terminal(stderr=True)
     refuse_idle_names(label_names, tables)
-    bags = Bags.from_tables(data, **tables)
-    n_trials = (len(QUICK if methods is None else methods) + 1) * folds
-    console.print(
-        f"{data}: {len(bags.instances):,} rows in {bags.n_bags:,} bags; {n_trials} trials", soft_wrap=True
-    )
-    console.print(origin(data, bags, tables), soft_wrap=True)
-    found = compared(
-        bags,
-        methods,
-        cv=WithinBagKFold(folds, random_state=seed) if inside else folds,
-        score=score,
-        prefer_simple=prefer_simple,
-        random_state=seed,
-        n_jobs=jobs,
-        rows=folder / "rows.jsonl",
-        time_limit=time_limit,
-        listener=_progress(console, score, folds),
-    )
-    terminal().print(as_table(found))
-    _write(found, folder)
-    _say_doubt(console, found)
-    console.print(f"training {found.chosen} on all bags")
-    model, seconds = trained(found.methods[found.chosen], bags, seed)
-    story = None
-    if report:
-        labels = known_labels(data, tables.get("label"), model, label_names)
-        story = told(model, bags, data, labels, origin(data, bags, tables))
-    pages = {} if story is None else {"report.html": render(story)}
-    save(model, folder / "model", overwrite=overwrite, pages=pages)
-    console.print(in_the_end(model, bags, seconds, story), soft_wrap=True)
-    console.print(f"saved {folder / 'model'}, {folder / 'comparison.md'}, {folder / 'comparison.svg'}")
-    return found
+    folder, inputs = Path(out), tables_in(data, tables)
+    with claimed_folder(folder / "model", MODEL_FOLDER, overwrite=overwrite, inputs=inputs):
+        for path in _results(folder):
+            _refuse_others(path)
+            refuse_input(path, inputs)
+            clear_halves(path, only_writer=True)
+        console = terminal(stderr=True)
+        bags = Bags.from_tables(data, **tables)
+        n_trials = (len(QUICK if methods is None else methods) + 1) * folds
+        rows = f"{len(bags.instances):,} rows in {bags.n_bags:,} bags"
+        console.print(f"{data}: {rows}; {n_trials} trials", soft_wrap=True)
+        console.print(origin(data, bags, tables), soft_wrap=True)
+        found = compared(
+            bags,
+            methods,
+            cv=WithinBagKFold(folds, random_state=seed) if inside else folds,
+            score=score,
+            prefer_simple=prefer_simple,
+            random_state=seed,
+            n_jobs=jobs,
+            rows=folder / "rows.jsonl",
+            time_limit=time_limit,
+            listener=_progress(console, score, folds),
+        )
+        terminal().print(as_table(found))
+        _write(found, folder)
+        _say_doubt(console, found)
+        console.print(f"training {found.chosen} on all bags")
+        model, seconds = trained(found.methods[found.chosen], bags, seed)
+        story = None
+        if report:
+            labels = known_labels(data, tables.get("label"), model, label_names)
+            story = told(model, bags, data, labels, origin(data, bags, tables))
+        pages = {} if story is None else {REPORT: render(story)}
+        save(model, folder / "model", overwrite=overwrite, pages=pages)
+        console.print(in_the_end(model, bags, seconds, story), soft_wrap=True)
+        console.print(f"saved {folder / 'model'}, {folder / 'comparison.md'}, {folder / 'comparison.svg'}")
+        return found
 
 
 def _progress(console: Console, score: str, folds: int) -> Callable[[Row], None]:
@@ -126,13 +134,30 @@ def _progress(console: Console, score: str, folds: int) -> Callable[[Row], None]
     return show
 
 
+def _results(folder: Path) -> list[Path]:
+    """The table and the picture, in two formats."""
+    return [folder / f"comparison.{ending}" for ending in ("md", "svg", "png")]
+
+
+def _refuse_others(path: Path) -> None:
+    """Refuse to replace a file of that name that no comparison wrote."""
+    if os.path.lexists(path) and not (path.is_file() and _MARK.encode() in path.read_bytes()):
+        raise FileExistsError(
+            f"{path} was not written by llpgan compare and will not be replaced: move it, or name another folder"
+        )
+
+
 def _write(found: Comparison, folder: Path) -> None:
-    with whole_file(folder / "comparison.md") as aside:
-        aside.write_text(as_markdown(found), encoding="utf-8")
+    """The results, with a mark by which the next comparison knows that it may replace them."""
+    table, svg, png = _results(folder)
+    for path in (table, svg, png):
+        _refuse_others(path)
+    with whole_file(table) as aside:
+        aside.write_text(f"{as_markdown(found)}\n<!-- {_MARK} -->\n", encoding="utf-8")
     figure = as_figure(found)
-    for ending in ("svg", "png"):
-        with whole_file(folder / f"comparison.{ending}") as aside:
-            figure.savefig(aside)
+    for path, field in ((svg, "Creator"), (png, "Software")):
+        with whole_file(path) as aside:
+            figure.savefig(aside, metadata={field: _MARK})
 
 
 def _say_doubt(console: Console, found: Comparison) -> None:

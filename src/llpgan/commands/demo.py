@@ -1,6 +1,7 @@
 """``llpgan demo``: 51 election results in, single voters out."""
 
 import shutil
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,9 @@ from llpgan.commands.streams import visible
 from llpgan.datasets.election import LABEL, PEOPLE, RESULTS, Election, load_election
 from llpgan.estimators.base import Array, LLPClassifier
 from llpgan.evaluation import label_scores
-from llpgan.files import refuse_existing
 from llpgan.model_files import save
-from llpgan.model_files.manifest import MANIFEST
+from llpgan.model_files.manifest import MODEL_FOLDER, REPORT
+from llpgan.outputs import claimed_folder, output_file
 from llpgan.report import render
 
 _SHOWN_STATES = ("California", "Ohio", "Wyoming")
@@ -31,10 +32,18 @@ def demo(out: str = "demo", seed: int = 0, epochs: int = 100, overwrite: bool = 
         out: the folder for the model, its report, and a copy of the two tables to try the other commands on.
         seed: the same seed gives the same model.
         epochs: how often the network sees every bag; fewer are quicker.
-        overwrite: replace what an earlier demo left there.
+        overwrite: replace the model and the two tables that are there.
     """
     folder = Path(out)
-    refuse_existing(folder / "model", overwrite, mark=MANIFEST)
+    with ExitStack() as stack:
+        stack.enter_context(claimed_folder(folder / "model", MODEL_FOLDER, overwrite=overwrite))
+        for table in (PEOPLE, RESULTS):
+            copy = output_file(folder / table.name, overwrite=overwrite, inputs=[PEOPLE, RESULTS])
+            shutil.copyfile(table, stack.enter_context(copy))
+        _show(folder, seed, epochs, overwrite)
+
+
+def _show(folder: Path, seed: int, epochs: int, overwrite: bool) -> None:
     console = Console(highlight=False)
     election = load_election()
     _introduce(console, election)
@@ -109,13 +118,10 @@ def _in_words(value: Any) -> str:
 
 
 def _keep(model: LLPClassifier, bags: Bags, folder: Path, overwrite: bool) -> None:
-    """The model with its report, and the two tables."""
-    folder.mkdir(parents=True, exist_ok=True)
+    """The model with its report."""
     labels = known_labels(str(PEOPLE), LABEL, model)
     story = told(model, bags, str(PEOPLE), labels, f"proportions: those of {RESULTS.name}")
-    save(model, folder / "model", overwrite=overwrite, pages={"report.html": render(story)})
-    for table in (PEOPLE, RESULTS):
-        shutil.copyfile(table, folder / table.name)
+    save(model, folder / "model", overwrite=overwrite, pages={REPORT: render(story)})
 
 
 def _what_next(folder: Path) -> str:

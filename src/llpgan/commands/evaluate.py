@@ -3,7 +3,6 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from rich.table import Table
@@ -15,7 +14,8 @@ from llpgan.commands.streams import visible
 from llpgan.commands.terminal import terminal
 from llpgan.estimators.base import LLPClassifier
 from llpgan.evaluation import BagScores, Estimate, LabelScores, Verdict, judge_without_labels, label_scores
-from llpgan.files import refuse_existing, whole_file
+from llpgan.model_files.manifest import files_of_model
+from llpgan.outputs import output_if_named
 from llpgan.sources import Rows, label_values, shared_bags
 from llpgan.sources.options import names
 
@@ -84,18 +84,12 @@ def evaluate(
         out: a file (.json) for the figures; they are always shown.
         overwrite: replace the file that is there.
     """
-    if out is not None:
-        refuse_existing(Path(out), overwrite)
-    loaded, rows = opened(model, data, image, resize, ids=() if bag is None else names(bag, "bag"))
-    found = evaluated(loaded, rows, label, label_names, bag, proportions, counts)
-    console = terminal()
-    console.print(_as_table(found))
-    if found.by_label is not None:
-        console.print(_confusion(found.by_label, found.classes))
-    if found.verdict is not None:
-        console.print(in_words(found.verdict))
-    if out is not None:
-        with whole_file(Path(out)) as aside:
+    inputs = [data, proportions, counts, *files_of_model(model)]
+    with output_if_named(out, overwrite=overwrite, inputs=inputs) as aside:
+        loaded, rows = opened(model, data, image, resize, ids=() if bag is None else names(bag, "bag"))
+        found = evaluated(loaded, rows, label, label_names, bag, proportions, counts)
+        _show(found)
+        if aside is not None:
             aside.write_text(json.dumps(_as_json(found), indent=2) + "\n")
     return found
 
@@ -133,9 +127,18 @@ def refuse_learned(model: LLPClassifier, label: str) -> None:
     """Refuse to judge by a column that the model learned from: it would seem better than it is."""
     if model.encoder_ is not None and label in model.encoder_.positions:
         raise ValueError(
-            f"the model learned from column {label!r} and cannot be judged by it (label): train one without it, "
-            f"by naming it the label or leaving it out, or judge by another column"
+            f"the model learned from column {label!r} and cannot be judged by it (label): train one without "
+            f"it, by naming it the label or leaving it out, or judge by another column"
         )
+
+
+def _show(found: Evaluation) -> None:
+    console = terminal()
+    console.print(_as_table(found))
+    if found.by_label is not None:
+        console.print(_confusion(found.by_label, found.classes))
+    if found.verdict is not None:
+        console.print(in_words(found.verdict))
 
 
 def _names(model: LLPClassifier) -> Sequence[str] | None:

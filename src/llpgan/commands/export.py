@@ -4,9 +4,10 @@ from pathlib import Path
 from typing import Literal
 
 from llpgan.commands.terminal import terminal
-from llpgan.files import refuse_existing, whole_file
 from llpgan.model_files import load
+from llpgan.model_files.manifest import files_of_model
 from llpgan.onnx_export import to_onnx
+from llpgan.outputs import output_file
 
 
 def export(
@@ -24,9 +25,8 @@ def export(
         out: the file to write.
         overwrite: replace the file that is there.
     """
-    refuse_existing(Path(out), overwrite)
-    exported = to_onnx(load(model))
-    with whole_file(Path(out)) as aside:
+    with output_file(Path(out), overwrite=overwrite, inputs=files_of_model(model)) as aside:
+        exported = to_onnx(load(model))
         aside.write_bytes(exported.SerializeToString())
     inputs = ", ".join(value.name for value in exported.graph.input)
     terminal(stderr=True).print(f"saved {out}: inputs {inputs}")

@@ -3,6 +3,7 @@
 import time
 import warnings
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +12,15 @@ from rich.console import Console
 
 from llpgan.bags import Bags
 from llpgan.commands.labels import labels_as_classes
+from llpgan.commands.opening import tables_in
 from llpgan.commands.options import passing_on
 from llpgan.commands.terminal import terminal
 from llpgan.estimators.base import Array, LLPClassifier
 from llpgan.evaluation import BagScores, bag_scores
 from llpgan.experiments import costs
-from llpgan.files import refuse_existing
 from llpgan.model_files import save
-from llpgan.model_files.manifest import MANIFEST
+from llpgan.model_files.manifest import MODEL_FOLDER, REPORT
+from llpgan.outputs import claimed_folder
 from llpgan.processes import is_first_process
 from llpgan.report import Story, render, tell
 from llpgan.selection import BagShuffleSplit
@@ -63,26 +65,26 @@ def fit(
         overwrite: replace the model that is there.
         tables: see Bags.from_tables.
     """
-    refuse_existing(Path(out), overwrite, mark=MANIFEST)
-    console = terminal(stderr=True, quiet=not is_first_process())
     refuse_idle_names(label_names, tables)
-    bags = Bags.from_tables(data, **tables)
-    console.print(f"{data}: {in_words(bags)}", soft_wrap=True)
-    console.print(origin(data, bags, tables), soft_wrap=True)
-    training, held_out, rows = divided(bags, hold_out, seed)
-    model, seconds = trained(method or chosen(training, seed, console), training, seed)
-    if not is_first_process():  # of several that train together, and have the same model
+    console = terminal(stderr=True, quiet=not is_first_process())
+    claim = claimed_folder(Path(out), MODEL_FOLDER, overwrite=overwrite, inputs=tables_in(data, tables))
+    with claim if is_first_process() else nullcontext():  # of several that train together, one writes
+        bags = Bags.from_tables(data, **tables)
+        console.print(f"{data}: {in_words(bags)}", soft_wrap=True)
+        console.print(origin(data, bags, tables), soft_wrap=True)
+        training, held_out, rows = divided(bags, hold_out, seed)
+        model, seconds = trained(method or chosen(training, seed, console), training, seed)
+        if not is_first_process():
+            return model
+        story = None
+        if report:
+            labels = known_labels(data, tables.get("label"), model, label_names)
+            labels = labels if labels is None else labels[rows]
+            story = told(model, training, data, labels, origin(data, bags, tables), held_out)
+        save(model, out, overwrite=overwrite, pages={} if story is None else {REPORT: render(story)})
+        console.print(in_the_end(model, training, seconds, story, held_out), soft_wrap=True)
+        console.print(f"saved {out}" + (f", report {Path(out) / REPORT}" if report else ""), soft_wrap=True)
         return model
-    story = None
-    if report:
-        labels = known_labels(data, tables.get("label"), model, label_names)
-        labels = labels if labels is None else labels[rows]
-        story = told(model, training, data, labels, origin(data, bags, tables), held_out)
-    pages = {} if story is None else {"report.html": render(story)}
-    save(model, out, overwrite=overwrite, pages=pages)
-    console.print(in_the_end(model, training, seconds, story, held_out), soft_wrap=True)
-    console.print(f"saved {out}" + (f", report {Path(out) / 'report.html'}" if report else ""), soft_wrap=True)
-    return model
 
 
 def trained(method: LLPClassifier, bags: Bags, seed: int) -> tuple[LLPClassifier, float]:

@@ -1,13 +1,13 @@
 """``llpgan inspect``: what bags can tell, before anything is trained."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from rich.table import Table
 
 from llpgan.bags import Bags
+from llpgan.commands.opening import tables_in
 from llpgan.commands.options import passing_on
 from llpgan.commands.terminal import terminal
 from llpgan.evaluation import (
@@ -18,7 +18,7 @@ from llpgan.evaluation import (
     learning_curve,
     randomness_test,
 )
-from llpgan.files import refuse_existing, whole_file
+from llpgan.outputs import output_if_named
 
 
 @passing_on(Bags.from_tables, "instances")
@@ -38,18 +38,16 @@ def inspect(
         overwrite: replace the file that is there.
         tables: see Bags.from_tables.
     """
-    if out is not None:
-        refuse_existing(Path(out), overwrite)
-    bags = Bags.from_tables(data, **tables)
-    found = inspect_bags(bags)
-    randomness = randomness_test(bags, random_state=seed)
-    steps = learning_curve(bags, random_state=seed) if curve and bags.instances.ndim == 2 else None
-    console = terminal()
-    console.print(_facts(found))
-    for line in in_words(found, randomness, steps):
-        console.print(f"- {line}")
-    if out is not None:
-        with whole_file(Path(out)) as aside:
+    with output_if_named(out, overwrite=overwrite, inputs=tables_in(data, tables)) as aside:
+        bags = Bags.from_tables(data, **tables)
+        found = inspect_bags(bags)
+        randomness = randomness_test(bags, random_state=seed)
+        steps = learning_curve(bags, random_state=seed) if curve and bags.instances.ndim == 2 else None
+        console = terminal()
+        console.print(_facts(found))
+        for line in in_words(found, randomness, steps):
+            console.print(f"- {line}")
+        if aside is not None:
             aside.write_text(json.dumps(_as_json(found, randomness, steps), indent=2) + "\n")
     return found
 

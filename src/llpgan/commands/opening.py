@@ -1,6 +1,6 @@
 """A saved model and the data that it is asked about."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -41,6 +41,11 @@ def _loaded(model: str, image: str | None, resize: bool) -> LLPClassifier:
 
 def _text_columns(model: LLPClassifier) -> Sequence[str]:
     return () if model.encoder_ is None else model.encoder_.text_columns
+
+
+def tables_in(data: str, options: Mapping[str, Any]) -> list[Any]:
+    """The files that bags are made from."""
+    return [data, options.get("proportions"), options.get("counts")]
 
 
 def instances_of(model: LLPClassifier, rows: Rows) -> Any:

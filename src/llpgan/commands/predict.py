@@ -14,7 +14,8 @@ from llpgan.commands.opening import instances_of, opened_stream
 from llpgan.commands.options import names
 from llpgan.commands.terminal import terminal
 from llpgan.estimators.base import LLPClassifier
-from llpgan.files import refuse_existing, whole_file
+from llpgan.model_files.manifest import files_of_model
+from llpgan.outputs import output_file
 from llpgan.sources import Rows, RowStream
 from llpgan.sources.values import plain
 
@@ -46,12 +47,11 @@ def predict(
         resize: bring images of another size to that of the training.
         overwrite: replace the file that is there.
     """
-    refuse_existing(Path(out), overwrite)
     writer = _writer(out)
-    loaded, stream = opened_stream(model, data, image, resize)
-    kept = [*([stream.image] if stream.image else []), *_names(keep, stream)]
-    tables = (predictions(loaded, rows, kept) for rows in stream.parts(loaded.instance_shape_))
-    with whole_file(Path(out)) as aside:
+    with output_file(Path(out), overwrite=overwrite, inputs=[data, *files_of_model(model)]) as aside:
+        loaded, stream = opened_stream(model, data, image, resize)
+        kept = [*([stream.image] if stream.image else []), *_names(keep, stream)]
+        tables = (predictions(loaded, rows, kept) for rows in stream.parts(loaded.instance_shape_))
         n_rows = _write(tables, aside, writer)
     terminal(stderr=True).print(f"saved {out}: {n_rows:,} rows")
     return n_rows

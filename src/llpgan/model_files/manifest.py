@@ -4,11 +4,14 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from llpgan.outputs import FolderKind
 from llpgan.sealed import lack_of, read_sealed, refuse_damaged, write_sealed
 
 MANIFEST = "model.json"
 WEIGHTS = "weights.safetensors"
+REPORT = "report.html"
 FORMAT = 1
+MODEL_FOLDER = FolderKind(MANIFEST, files=(WEIGHTS,), pages=(REPORT,))
 
 
 @dataclass(frozen=True)
@@ -25,6 +28,7 @@ class Manifest:
         learned: what training found, but for weights; arrays stand among these.
         preprocessing: how rows of a user's table become instances, if the model learned from one.
         files: the SHA-256 of each file.
+        pages: the names of files for people, which may change.
     """
 
     method: str
@@ -37,6 +41,7 @@ class Manifest:
     learned: Any
     preprocessing: Any
     files: dict[str, str] = field(default_factory=dict)
+    pages: list[str] = field(default_factory=list)
 
     def write(self, folder: Path) -> None:
         """With a digest of itself."""
@@ -51,3 +56,8 @@ class Manifest:
         manifest = cls(**read_sealed(path, FORMAT))
         refuse_damaged(folder, manifest.files)
         return manifest
+
+
+def files_of_model(folder: str | Path) -> list[Path]:
+    """The files of a saved model, by which it is an input."""
+    return [Path(folder) / name for name in MODEL_FOLDER.ours(Path(folder))]

@@ -9,9 +9,9 @@ from safetensors.numpy import save as safe_bytes
 from sklearn.utils.validation import check_is_fitted
 
 from llpgan.estimators.base import LLPClassifier
-from llpgan.files import refuse_existing, whole_folder
-from llpgan.model_files.manifest import MANIFEST, WEIGHTS, Manifest
+from llpgan.model_files.manifest import MODEL_FOLDER, WEIGHTS, Manifest
 from llpgan.model_files.settings import as_json
+from llpgan.outputs import output_folder
 from llpgan.plain import Arrays, to_plain
 from llpgan.sealed import digest_of_file
 
@@ -27,18 +27,18 @@ def save(
     Args:
         model: a fitted estimator, with the preprocessing that it learned from a table if there was one.
         path: the folder, which must not exist.
-        overwrite: replace it, if it is a model.
+        overwrite: replace it, if it is a model; other files in it stay there.
         pages: other files to put beside it, by name: text, such as a report.
     """
     check_is_fitted(model, "classes_")
-    refuse_existing(Path(path), overwrite, mark=MANIFEST)
     arrays: Arrays = {}
     manifest = _manifest(model, arrays)
-    with whole_folder(Path(path)) as folder:
+    with output_folder(Path(path), MODEL_FOLDER, overwrite=overwrite) as folder:
         (folder / WEIGHTS).write_bytes(safe_bytes({**arrays, **_weights(model)}))
-        replace(manifest, files={WEIGHTS: digest_of_file(folder / WEIGHTS)}).write(folder)
         for name, text in (pages or {}).items():
             (folder / name).write_text(text, encoding="utf-8")
+        digests = {WEIGHTS: digest_of_file(folder / WEIGHTS)}
+        replace(manifest, files=digests, pages=list(pages or {})).write(folder)
 
 
 def _networks(model: LLPClassifier) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from llpgan.bags import Bags
 from llpgan.estimators.base import LLPClassifier
+from llpgan.locks import only_writer
 from llpgan.selection.candidates import OVERALL, OverallShares, candidates
 from llpgan.selection.comparison import Comparison
 from llpgan.selection.folds import Splitter, row_splits
@@ -47,7 +49,8 @@ def compare(
         random_state: of the folds, and of methods that have none of their own.
         n_jobs: how many processes; -1 for one a core.
         rows: a file (.jsonl) that rows are appended to as folds finish. What it has is not run again, so that a
-            comparison that was stopped goes on; rows of other data, folds or seeds are left alone.
+            comparison that was stopped goes on; rows of other data, folds or seeds are left alone. Only one
+            comparison at a time may write to it.
         time_limit: seconds that one fit may take. A method that takes longer, fails, or is refused for want of
             memory has a row with the reason, and is not tried on further folds.
         listener: called with every row as it comes.
@@ -69,17 +72,18 @@ def compare(
     run = _digest(bags, splits, random_state)
     names = [OVERALL, *named]
     cells = [(name, fold) for fold in range(len(splits)) for name in names]
-    found = _known(rows, run, time_limit)
-    known = {cell: found[cell] for cell in cells if cell in found}
-    for (name, fold), row in _tried(
-        {OVERALL: OverallShares(), **named}, cells, known, bags, splits, n_jobs, time_limit
-    ):
-        whole = {"run": run, "method": name, "fold": fold, **row}
-        known[name, fold] = whole
-        if rows is not None:
-            append_row(Path(rows), whole)
-        if listener is not None:
-            listener(whole)
+    with nullcontext() if rows is None else only_writer(Path(rows)):
+        found = _known(rows, run, time_limit)
+        known = {cell: found[cell] for cell in cells if cell in found}
+        for (name, fold), row in _tried(
+            {OVERALL: OverallShares(), **named}, cells, known, bags, splits, n_jobs, time_limit
+        ):
+            whole = {"run": run, "method": name, "fold": fold, **row}
+            known[name, fold] = whole
+            if rows is not None:
+                append_row(Path(rows), whole)
+            if listener is not None:
+                listener(whole)
     return Comparison(named, [known[cell] for cell in cells if cell in known], score, prefer_simple)
 
 
@@ -115,7 +119,7 @@ def _known(path: str | Path | None, run: str, time_limit: float | None) -> dict[
     """The rows that a file has of this run, but not those that failed under another time limit."""
     rows = [] if path is None else read_rows(Path(path))
     mine = [row for row in rows if row.get("run") == run]
-    again = [row for row in mine if "failed" in row and row["time_limit"] != time_limit]
+    again = [row for row in mine if "failed" in row and row.get("time_limit") != time_limit]
     return {(row["method"], row["fold"]): row for row in mine if row not in again}
 
 

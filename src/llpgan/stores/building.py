@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 
 from llpgan import _checks
 from llpgan.bags import Bags
-from llpgan.files import refuse_existing, whole_folder
+from llpgan.outputs import output_folder
 from llpgan.sources import Columns, Encoder, RowStream, open_stream, values
 from llpgan.sources.assembly import columns_of_bags
 from llpgan.sources.options import check_options, names
 from llpgan.sources.shares import are_of_labels, bag_table, shares_of_table
 from llpgan.stores.counting import SeenBags
-from llpgan.stores.folder import INSTANCES, STORE, open_store, write_small_files
+from llpgan.stores.folder import INSTANCES, STORE_FOLDER, open_store, write_small_files
 from llpgan.stores.sorting import SortingWriter
 from llpgan.stores.survey import Survey
 
@@ -28,7 +28,7 @@ def store_bags(bags: Bags, to: str | Path, *, overwrite: bool = False) -> Bags:
     Args:
         bags: to store; their instances are read some thousand at a time.
         to: the folder, which must not exist.
-        overwrite: replace it, if it is a store.
+        overwrite: replace it, if it is a store; other files in it stay there.
 
     >>> import tempfile
     >>> bags = Bags.from_labels([[1.0], [2.0], [6.0]], [0, 1, 0], groups=["a", "b", "a"])
@@ -37,9 +37,8 @@ def store_bags(bags: Bags, to: str | Path, *, overwrite: bool = False) -> Bags:
     ...     stored.instances[:].tolist(), stored.bag_ids
     ([[1.0], [6.0], [2.0]], ('a', 'b'))
     """
-    refuse_existing(Path(to), overwrite, mark=STORE)
     instances = bags.instances
-    with whole_folder(Path(to)) as folder:
+    with output_folder(Path(to), STORE_FOLDER, overwrite=overwrite) as folder:
         file = folder / INSTANCES
         with SortingWriter(file, bags.sizes, instances.shape[1:], instances.dtype) as writer:
             for start in range(0, len(instances), _ROWS_AT_ONCE):
@@ -86,9 +85,8 @@ def store_tables(
         image: the column that holds paths of images.
         image_size: height and width that all images are brought to.
         tolerance: proportions that sum to one only within this much are renormalised; beyond it, an error.
-        overwrite: replace the store that is there.
+        overwrite: replace the store that is there; other files in its folder stay there.
     """
-    refuse_existing(Path(to), overwrite, mark=STORE)
     check_options(
         bag=bag,
         label=label,
@@ -99,32 +97,33 @@ def store_tables(
         tolerance=tolerance,
     )
     columns = columns or Columns()
-    stream = open_stream(data, columns.categories, () if bag is None else names(bag, "bag"))
-    bag_columns = columns_of_bags(bag, stream.name, stream.schema.names, stream.image)
-    stream.refuse_absent([*bag_columns, *([] if label is None else [label])])
-    table = None
-    if not are_of_labels(proportions, counts, label):
-        text = [field.name for field in stream.schema if field.name in bag_columns and values.is_text(field)]
-        table = bag_table(proportions, counts, bag_columns, text, classes)
-    survey = Survey.of(
-        stream,
-        columns,
-        bag_columns,
-        label,
-        image or stream.image,
-        image_size,
-        None if table is None else len(table.classes),
-    )
-    bag_ids, order = survey.bags.sorted()
-    if table is None:
-        shares = survey.shares_of_labels(order)
-    else:
-        shares = shares_of_table(table, counts is not None, bag_ids, stream.name)
-    shares.check(bag_ids, tolerance)
-    survey.refuse_leaks(shares, order)
-    encoder = survey.encoder()
-    sizes = survey.bags.sizes()[order]
-    with whole_folder(Path(to)) as folder:
+    inputs = (data, proportions, counts)
+    with output_folder(Path(to), STORE_FOLDER, overwrite=overwrite, inputs=inputs) as folder:
+        stream = open_stream(data, columns.categories, () if bag is None else names(bag, "bag"))
+        bag_columns = columns_of_bags(bag, stream.name, stream.schema.names, stream.image)
+        stream.refuse_absent([*bag_columns, *([] if label is None else [label])])
+        table = None
+        if not are_of_labels(proportions, counts, label):
+            text = [field.name for field in stream.schema if field.name in bag_columns and values.is_text(field)]
+            table = bag_table(proportions, counts, bag_columns, text, classes)
+        survey = Survey.of(
+            stream,
+            columns,
+            bag_columns,
+            label,
+            image or stream.image,
+            image_size,
+            None if table is None else len(table.classes),
+        )
+        bag_ids, order = survey.bags.sorted()
+        if table is None:
+            shares = survey.shares_of_labels(order)
+        else:
+            shares = shares_of_table(table, counts is not None, bag_ids, stream.name)
+        shares.check(bag_ids, tolerance)
+        survey.refuse_leaks(shares, order)
+        encoder = survey.encoder()
+        sizes = survey.bags.sizes()[order]
         _write_instances(folder / INSTANCES, stream, encoder, survey.bags, order, sizes)
         checked = _checks.proportions(shares.proportions, bag_ids, tolerance)
         write_small_files(folder, bag_ids, sizes, checked, shares.classes, encoder.features, encoder)

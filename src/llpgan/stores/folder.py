@@ -11,6 +11,7 @@ import pyarrow.parquet
 from numpy.typing import NDArray
 
 from llpgan.bags import Bags
+from llpgan.outputs import FolderKind
 from llpgan.plain import Arrays, from_plain, to_plain
 from llpgan.sealed import digest_of_file, lack_of, read_sealed, refuse_damaged, write_sealed
 from llpgan.sorted_rows import SortedBagIndex
@@ -20,6 +21,7 @@ from llpgan.stored_instances import StoredInstances
 Array = NDArray[Any]
 STORE, INSTANCES, BAGS = "store.json", "instances.npy", "bags.parquet"
 FORMAT = 1
+STORE_FOLDER = FolderKind(STORE, files=(INSTANCES, BAGS))
 
 
 @dataclass(frozen=True)
