@@ -1,5 +1,6 @@
 """A training's state on disk: written aside and renamed, so that a kill leaves the last one whole."""
 
+import io
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,8 @@ class Checkpoint:
         clear_halves(self.path)
         if not self.path.exists():
             return None
+        if not self.path.is_file():
+            raise ValueError(f"{self.path} is not a checkpoint: it is not a regular file")
         try:
             saved = torch.load(self.path, map_location="cpu", weights_only=True)
             fingerprint, state = saved["fingerprint"], saved["state"]
@@ -35,8 +38,10 @@ class Checkpoint:
 
     def save(self, state: dict[str, Any]) -> None:
         """Replace the file by this state, in one step."""
-        with whole_file(self.path) as aside, aside.open("wb") as file:
-            torch.save({"fingerprint": self.fingerprint, "state": state}, file)
+        memory = io.BytesIO()  # torch does not say why it cannot write to a file
+        torch.save({"fingerprint": self.fingerprint, "state": state}, memory)
+        with whole_file(self.path) as aside:
+            aside.write_bytes(memory.getbuffer())
 
     def _refuse_another(self, fingerprint: dict[str, str]) -> None:
         differing = [

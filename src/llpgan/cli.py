@@ -10,6 +10,7 @@ from argparse import ArgumentError
 from collections.abc import Callable, Sequence
 from functools import partial
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import llpgan
@@ -33,6 +34,7 @@ _KINDS = {
     "<class 'float'>": "number",
     "<class 'bool'>": "true or false",
 }
+_ALLOCATION_FAILED = re.compile("bad_alloc|can't allocate memory|malloc of size")  # as C++, torch and Arrow say it
 _HELP = ("--help", "-h")
 _BAD_INPUT, _BAD_USAGE, _INTERRUPTED, _NOBODY_READS = 1, 2, 130, 141
 
@@ -83,9 +85,23 @@ def _run(name: str, words: list[str]) -> None:
     ]:
         _print_method_help(words[asked[0] :])
     else:
-        from llpgan.commands.parsing import arguments_of
+        function(**_arguments(name, function, words))
 
-        function(**arguments_of(name, function, words))
+
+def _arguments(name: str, function: Callable[..., Any], words: list[str]) -> dict[str, Any]:
+    """What the words and config files say; no output may be a config file."""
+    from llpgan.commands.config_files import config_files, refuse_bad_config
+    from llpgan.commands.parsing import arguments_of
+    from llpgan.outputs import refuse_input
+
+    configs = config_files(words)
+    for path in configs:
+        refuse_bad_config(path)
+    arguments = arguments_of(name, function, words)
+    for output in ("out", "to"):
+        if isinstance(arguments.get(output), str):
+            refuse_input(Path(arguments[output]), configs)
+    return arguments
 
 
 def _function(name: str) -> Callable[..., Any]:
@@ -149,5 +165,7 @@ def _usage_in_words(error: ArgumentError) -> str:
 
 def _one_line(error: Exception) -> str:
     text = " ".join(str(error).split()) or type(error).__name__
+    if text == "MemoryError" or _ALLOCATION_FAILED.search(text):
+        return f"there is not enough memory for this; with `llpgan store`, data can stay on disk ({text})"
     known = isinstance(error, ValueError | OSError | TypeError | MemoryError | ImportError)
     return text if known else f"{type(error).__name__}: {text} (--debug shows where)"

@@ -1,11 +1,14 @@
 """Files and folders that are either whole or not there: written aside, then renamed."""
 
+import errno
 import os
 import re
 import shutil
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+_FULL = {errno.ENOSPC, errno.EFBIG, errno.EDQUOT}
 
 Names = Callable[[Path], Collection[str]]
 
@@ -16,8 +19,9 @@ def whole_file(path: Path) -> Iterator[Path]:
     path.parent.mkdir(parents=True, exist_ok=True)
     aside = _aside(path)
     try:
-        yield aside
-        _flush(aside)
+        with _named_if_full(path):
+            yield aside
+            _flush(aside)
         aside.replace(path)
     finally:
         aside.unlink(missing_ok=True)
@@ -37,9 +41,10 @@ def whole_folder(path: Path, ours: Names) -> Iterator[Path]:
     _remove(aside)
     aside.mkdir()
     try:
-        yield aside
-        for file in aside.iterdir():
-            _flush(file)
+        with _named_if_full(path):
+            yield aside
+            for file in aside.iterdir():
+                _flush(file)
         _replace_folder(aside, path, ours)
     finally:
         _remove(aside)
@@ -67,6 +72,17 @@ def clear_halves(path: Path, *, only_writer: bool = False) -> None:
         writer = re.fullmatch(rf"\.llpgan-(\d{{1,9}})-{re.escape(path.name)}", half.name)
         if writer is not None and (only_writer or not _is_alive(int(writer[1]))):
             _remove(half)
+
+
+@contextmanager
+def _named_if_full(path: Path) -> Iterator[None]:
+    """A disk that is full, or a file that may not grow, is said with the name of the output."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _FULL:
+            raise
+        raise OSError(error.errno, f"{path} cannot be written: {os.strerror(error.errno)}") from error
 
 
 def _aside(path: Path) -> Path:

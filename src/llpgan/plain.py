@@ -11,8 +11,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from llpgan.schemas import matches, refuse_misfit
+
 Arrays = dict[str, NDArray[Any]]
 _VALUES = (str, int, float, bool, type(None))
+_KINDS: tuple[dict[str, Any], ...] = (
+    {"array": str},
+    {"texts": list[str]},
+    {"tuple": list[Any]},
+    {"dict": dict[str, Any]},
+    {"type": str, "dict": dict[str, Any]},
+)
 _TYPES = {
     "AlternatingMeanMap": "llpgan.estimators.alternating_mean_map",
     "ArrayEncoder": "llpgan.sources.arrays",
@@ -29,6 +38,11 @@ _TYPES = {
     "Sigmoid": "llpgan.estimators.one_vs_rest",
     "TableEncoder": "llpgan.sources.table_encoder",
 }
+
+
+def is_learned(name: str) -> bool:
+    """Whether an attribute is what training found, as scikit-learn marks it."""
+    return name.isidentifier() and name[-1] == "_" and name[0] != "_"
 
 
 def to_plain(value: Any, arrays: Arrays) -> Any:
@@ -57,7 +71,7 @@ def to_plain(value: Any, arrays: Arrays) -> Any:
 
 
 def from_plain(plain: Any, arrays: Mapping[str, NDArray[Any]]) -> Any:
-    """The value that :func:`to_plain` took apart.
+    """The value that :func:`to_plain` took apart; a ValueError, if it is nothing of the kind.
 
     >>> from_plain({"tuple": [1, {"array": "0"}]}, {"0": np.ones(2)})
     (1, array([1., 1.]))
@@ -66,14 +80,27 @@ def from_plain(plain: Any, arrays: Mapping[str, NDArray[Any]]) -> Any:
         return [from_plain(part, arrays) for part in plain]
     if not isinstance(plain, dict):
         return plain
+    _refuse_other_kind(plain)
     if "array" in plain:
-        return arrays[plain["array"]]
+        return _array(plain["array"], arrays)
     if "texts" in plain:
         return np.array(plain["texts"], dtype=str)
     if "tuple" in plain:
         return tuple(from_plain(part, arrays) for part in plain["tuple"])
     parts = {name: from_plain(part, arrays) for name, part in plain["dict"].items()}
     return _made(plain["type"], parts) if "type" in plain else parts
+
+
+def _refuse_other_kind(plain: dict[str, Any]) -> None:
+    kinds = next((kinds for kinds in _KINDS if kinds.keys() == plain.keys()), None)
+    if kinds is None or not all(matches(value, kinds[name]) for name, value in plain.items()):
+        raise ValueError(f"{{{', '.join(map(repr, plain))}}} is nothing that a model holds")
+
+
+def _array(name: str, arrays: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
+    if name not in arrays:
+        raise ValueError(f"there is no array {name!r}")
+    return arrays[name]
 
 
 def _named_array(array: NDArray[Any], arrays: Arrays) -> dict[str, Any]:
@@ -88,6 +115,14 @@ def _made(name: str, attributes: dict[str, Any]) -> Any:
     if name not in _TYPES:
         raise ValueError(f"a {name!r} is nothing that a model holds")
     kind = getattr(import_module(_TYPES[name]), name)
+    if hasattr(kind, "get_params"):  # a trained estimator has its settings, and what it learned
+        settings = {key: value for key, value in attributes.items() if not is_learned(key)}
+    else:
+        settings = attributes
+    try:
+        refuse_misfit(kind, settings)
+    except ValueError as error:
+        raise ValueError(f"a {name} is damaged: {error}") from None
     made = kind.__new__(kind)
     vars(made).update(attributes)
     return made

@@ -103,12 +103,6 @@ def _settings_last(words: Sequence[str]) -> list[str]:
 class _Loader(yaml.SafeLoader):  # type: ignore[misc]
     """YAML as JSON has it: only true and false are truth values, so that ``no`` and ``yes`` may name classes."""
 
-    def compose_node(self, parent: Any, index: Any) -> Any:
-        """Without references, of which a few lines can make gigabytes."""
-        if self.check_event(yaml.AliasEvent):
-            raise yaml.YAMLError("a config file has no references (*name)")
-        return super().compose_node(parent, index)
-
 
 _TAGS = {"bool", "float", "timestamp"}
 _Loader.yaml_implicit_resolvers = {

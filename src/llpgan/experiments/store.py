@@ -26,7 +26,7 @@ class Store:
     def row(self, cell: Cell) -> Row | None:
         """The cell's row, if there is one."""
         path = self._path(cell)
-        return json.loads(path.read_text(encoding="utf-8")) if path.exists() else self._merged_rows().get(cell.id)
+        return _row_of(path) if path.exists() else self._merged_rows().get(cell.id)
 
     def rows(self, cells: Iterable[Cell]) -> list[Row]:
         """The rows that there are of these cells."""
@@ -35,7 +35,7 @@ class Store:
 
     def all_rows(self) -> dict[str, Row]:
         """All rows by id."""
-        single = (json.loads(path.read_text(encoding="utf-8")) for path in self.rows_folder.glob("[!.]*.json"))
+        single = map(_row_of, self.rows_folder.glob("[!.]*.json"))
         return self._merged_rows() | {row["id"]: row for row in single}
 
     def add(self, cell: Cell, row: Row) -> None:
@@ -85,11 +85,26 @@ class Store:
     def _merged_rows(self) -> dict[str, Row]:
         if not self.merged.exists():
             return {}
-        lines = self.merged.read_text(encoding="utf-8").splitlines()
-        return {row["id"]: row for row in map(json.loads, lines)}
+        lines = enumerate(self.merged.read_bytes().splitlines(), start=1)
+        rows = (_parsed(line, f"{self.merged}, line {number}") for number, line in lines)
+        return {row["id"]: row for row in rows}
 
     def _path(self, cell: Cell) -> Path:
         return self.rows_folder / f"{cell.id}.json"
+
+
+def _row_of(path: Path) -> Row:
+    return _parsed(path.read_bytes(), str(path))
+
+
+def _parsed(text: bytes, where: str) -> Row:
+    try:
+        row: Row = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{where}: not a row of an experiment ({error})") from error
+    if not isinstance(row, dict) or not isinstance(row.get("id"), str) or not isinstance(row.get("cell"), dict):
+        raise ValueError(f"{where}: not a row of an experiment, which has an id and a cell")
+    return row
 
 
 def _order(row: Row) -> tuple[str, str, int, str, str]:

@@ -4,15 +4,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from safetensors import SafetensorError
 from safetensors.numpy import load_file
 
 import llpgan
-from llpgan.estimators import METHODS
 from llpgan.estimators.base import LLPClassifier
 from llpgan.model_files.manifest import MANIFEST, WEIGHTS, Manifest
 from llpgan.model_files.settings import from_json
-from llpgan.plain import Arrays, from_plain
+from llpgan.plain import Arrays, from_plain, is_learned
 
 
 def load(path: str | Path, **settings: Any) -> LLPClassifier:
@@ -29,22 +27,28 @@ def load(path: str | Path, **settings: Any) -> LLPClassifier:
         raise ValueError(
             f"{folder}: its {lacking[0]} is code of your own: load(..., {lacking[0]}=...) gives it back"
         )
-    if manifest.method not in METHODS:
-        raise ValueError(f"{folder} holds a {manifest.method}; this version knows {', '.join(METHODS)}")
-    model: LLPClassifier = getattr(llpgan, manifest.method)(**{**from_json(manifest.settings), **settings})
+    model: LLPClassifier = getattr(llpgan, manifest.method)().set_params(**settings)
+    model._validate_params()  # what the caller gives; what the file gives, is checked below
     try:
+        model.set_params(**{**from_json(manifest.settings), **settings})
         arrays: Arrays = load_file(folder / WEIGHTS)
         _restore(model, manifest, arrays)
         if hasattr(model, "_networks"):
             _restore_networks(model, arrays)
-    except (SafetensorError, KeyError, TypeError, RuntimeError) as error:
-        why = " ".join(str(error).split())
+        _try_out(model)
+    except MemoryError:
+        raise
+    except Exception as error:  # whatever a file of another shape leads to
+        why = " ".join(str(error).split()) or type(error).__name__
         raise ValueError(f"{folder / MANIFEST} and {WEIGHTS} do not make a {manifest.method}: {why}") from error
     return model
 
 
 def _restore(model: LLPClassifier, manifest: Manifest, arrays: Arrays) -> None:
-    for name, value in from_plain(manifest.learned, arrays).items():
+    learned = from_plain(manifest.learned, arrays)
+    if not isinstance(learned, dict) or not all(map(is_learned, learned)):
+        raise ValueError("what is learned should be attributes that end in _")
+    for name, value in learned.items():
         setattr(model, name, value)
     model.encoder_ = from_plain(manifest.preprocessing, arrays)
     model.classes_ = np.array(manifest.classes, dtype=manifest.class_type)
@@ -67,3 +71,29 @@ def _restore_networks(model: Any, arrays: Arrays) -> None:
         weights = {k.removeprefix(prefix): torch.from_numpy(v) for k, v in arrays.items() if k.startswith(prefix)}
         network.load_state_dict(weights)
         setattr(model, f"{name}_", network.eval())
+
+
+def _try_out(model: Any) -> None:
+    """Predict one instance, of zeros: a model that cannot do that was never saved by us."""
+    model._validate_params()
+    encoder = model.encoder_
+    if encoder is not None and not hasattr(encoder, "encode"):
+        raise ValueError(f"its preprocessing is a {type(encoder).__name__}")
+    if encoder is not None and encoder.features is not None and len(encoder.features) != model.n_features_in_:
+        raise ValueError(f"its preprocessing gives {len(encoder.features)} features, not {model.n_features_in_}")
+    instance = np.zeros((1, *model.instance_shape_), dtype=model.instance_type_)
+    if hasattr(model, "_networks"):
+        found = model._predicted(_posteriors(model.classifier_, instance))
+    else:
+        found = model._probabilities(instance)
+    if np.shape(found) != (1, len(model.classes_)):
+        raise ValueError(f"it gives probabilities of shape {np.shape(found)} for {len(model.classes_)} classes")
+
+
+def _posteriors(classifier: Any, instance: Any) -> Any:
+    """On the CPU, whatever the model was trained on."""
+    import torch
+
+    from llpgan.training import posteriors_of
+
+    return posteriors_of(classifier, instance, torch.device("cpu"))

@@ -4,8 +4,10 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from llpgan.estimators import METHODS
 from llpgan.outputs import FolderKind
-from llpgan.sealed import lack_of, read_sealed, refuse_damaged, write_sealed
+from llpgan.schemas import matches, refuse_misfit
+from llpgan.sealed import lack_of, read_sealed, refuse_damaged, refuse_other_type, write_sealed
 
 MANIFEST = "model.json"
 WEIGHTS = "weights.safetensors"
@@ -53,9 +55,29 @@ class Manifest:
         path = folder / MANIFEST
         if not path.is_file():
             raise FileNotFoundError(f"{folder} is not a saved model: {lack_of(folder, MANIFEST, 'model')}")
-        manifest = cls(**read_sealed(path, FORMAT))
+        content = read_sealed(path, FORMAT)
+        try:
+            refuse_misfit(cls, content)
+            manifest = cls(**content)
+            manifest._check()
+        except ValueError as error:
+            raise ValueError(f"{path} is not a model that can be read: {error}") from error
         refuse_damaged(folder, manifest.files)
         return manifest
+
+    def _check(self) -> None:
+        """What the types of the fields do not say."""
+        if self.method not in METHODS:
+            raise ValueError(f"it holds a {self.method}; this version knows {', '.join(METHODS)}")
+        if not matches(self.classes, list[str | int | float | bool]) or not self.classes:
+            raise ValueError(f"classes should be the names of classes, not {self.classes}")
+        refuse_other_type(self.class_type, self.classes)
+        if not self.shape or min(self.shape) < 1:
+            raise ValueError(f"shape should be of one dimension at least, and no side 0, not {self.shape}")
+        if self.features is not None and len(self.features) != self.shape[0]:
+            raise ValueError(f"there are {len(self.features)} features, but the shape is {self.shape}")
+        if self.files.keys() != {WEIGHTS}:
+            raise ValueError(f"files should be {WEIGHTS} alone, not {', '.join(self.files)}")
 
 
 def files_of_model(folder: str | Path) -> list[Path]:

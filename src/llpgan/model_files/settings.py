@@ -39,6 +39,8 @@ def as_json(model: LLPClassifier) -> tuple[dict[str, Any], list[str]]:
 
 def from_json(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Parameters from what :func:`as_json` made of them."""
+    if wrong := settings.keys() & _OF_THE_TRAINING:
+        raise ValueError(f"a model has no {min(wrong)}")
     return {name: _value(value) for name, value in settings.items()}
 
 
@@ -55,8 +57,8 @@ def _plain(name: str, value: Any) -> Any:
 
 def _value(value: Any) -> Any:
     if isinstance(value, dict):
-        return _estimator(value) if "estimator" in value else _network(value["network"])
-    return tuple(value) if isinstance(value, list) else value
+        return _estimator(value) if "estimator" in value else _network(value)
+    return tuple(map(_value, value)) if isinstance(value, list) else value
 
 
 def _estimator(plain: Mapping[str, Any]) -> LLPClassifier:
@@ -67,12 +69,12 @@ def _estimator(plain: Mapping[str, Any]) -> LLPClassifier:
     return made
 
 
-def _network(name: str) -> Any:
+def _network(plain: Mapping[str, Any]) -> Any:
     from llpgan import networks
 
-    if name not in networks.__all__:
-        raise ValueError(f"llpgan has no network {name!r}")
-    return getattr(networks, name)
+    if plain.keys() != {"network"} or plain["network"] not in networks.__all__:
+        raise ValueError(f"llpgan has no network {plain.get('network')!r}")
+    return getattr(networks, plain["network"])
 
 
 def _is_network_of_ours(value: Any) -> bool:

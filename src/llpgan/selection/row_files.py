@@ -22,7 +22,7 @@ def read_rows(path: Path) -> list[Row]:
     >>> [row["failed"] for row in read_rows(path)]
     ['too slow']
     """
-    content = path.read_bytes() if path.exists() else b""
+    content = _content(path)
     whole = content[: len(content) - len(_cut_short(content))]
     return [_parsed(path, number, line) for number, line in enumerate(whole.splitlines(), start=1)]
 
@@ -30,7 +30,7 @@ def read_rows(path: Path) -> list[Row]:
 def append_row(path: Path, row: Row) -> None:
     """Add a row, in place of one that was cut short, and see it on the disk."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    content = path.read_bytes() if path.exists() else b""
+    content = _content(path)
     n_whole = len(content) - len(_cut_short(content))
     line_break = b"\n" if n_whole and not content[:n_whole].endswith(b"\n") else b""
     with path.open("ab") as file:
@@ -38,6 +38,12 @@ def append_row(path: Path, row: Row) -> None:
         file.write(line_break + json.dumps(row).encode() + b"\n")
         file.flush()
         os.fsync(file.fileno())
+
+
+def _content(path: Path) -> bytes:
+    if path.exists() and not path.is_file():
+        raise ValueError(f"{path} is not a file of rows, but a folder or a device")
+    return path.read_bytes() if path.exists() else b""
 
 
 def _cut_short(content: bytes) -> bytes:

@@ -26,7 +26,7 @@ def open_rows(source: Any, text: Text = (), ids: Text = ()) -> Rows:
         return open_folder(path)
     if path is not None and path.is_file() and is_image(path):
         return open_image(path)
-    if path is not None and path.exists() and path.suffix in _ARRAYS:
+    if path is not None and path.is_file() and path.suffix in _ARRAYS:
         return _ARRAYS[path.suffix](path)
     folder = Path() if path is None else path.parent
     return Rows(name_of(source), read_table(source, text, ids), folder=folder)

@@ -123,7 +123,7 @@ def _from_file(path: Path, text: Text, ids: Text) -> pa.Table:
     if not path.exists():
         raise FileNotFoundError(f"there is no file {path}")
     read = next((reader for ending, reader in _READERS.items() if path.name.lower().endswith(ending)), None)
-    if read is None or path.is_dir():
+    if read is None or not path.is_file():
         raise ValueError(f"{path} is not a table: a file that ends in {', '.join(_READERS)} would be")
     try:
         with unreadable(str(path)):

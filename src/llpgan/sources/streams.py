@@ -165,7 +165,8 @@ def _of_parquet(path: Path, files: list[Path]) -> RowStream:
 
 def _parquet_files(path: Path) -> list[Path]:
     if path.is_dir():
-        return sorted(file for file in path.iterdir() if file.name.lower().endswith(PARQUET) and file.is_file())
+        visible = (file for file in path.iterdir() if not file.name.startswith("."))
+        return sorted(file for file in visible if file.name.lower().endswith(PARQUET) and file.is_file())
     return [path] if path.name.lower().endswith(PARQUET) and path.is_file() else []
 
 

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from llpgan.bags import Bags
 from llpgan.outputs import FolderKind
 from llpgan.plain import Arrays, from_plain, to_plain
-from llpgan.sealed import digest_of_file, lack_of, read_sealed, refuse_damaged, write_sealed
+from llpgan.schemas import matches, refuse_misfit
+from llpgan.sealed import digest_of_file, lack_of, read_sealed, refuse_damaged, refuse_other_type, write_sealed
 from llpgan.sorted_rows import SortedBagIndex
 from llpgan.sources.rows import Encoder
 from llpgan.stored_instances import StoredInstances
@@ -60,7 +61,7 @@ def open_store(path: str | Path) -> Bags:
     folder = Path(path)
     if not (folder / STORE).is_file():
         raise FileNotFoundError(f"{folder} is not a store: {lack_of(folder, STORE, 'store')}")
-    contents = Contents(**read_sealed(folder / STORE, FORMAT))
+    contents, encoder = _read_contents(folder / STORE)
     refuse_damaged(folder, contents.files)
     if not (folder / INSTANCES).is_file():
         raise FileNotFoundError(f"{folder} is not whole: it has no {INSTANCES}")
@@ -68,9 +69,9 @@ def open_store(path: str | Path) -> Bags:
     if list(instances.shape) != contents.shape or instances.dtype.str != contents.dtype:
         raise ValueError(
             f"{folder / INSTANCES} holds {instances.shape} of {instances.dtype}, but {STORE} tells of "
-            f"{tuple(contents.shape)} of {np.dtype(contents.dtype)}: it is not what was stored"
+            f"{tuple(contents.shape)} of {contents.dtype}: it is not what was stored"
         )
-    bag_ids, sizes, proportions = _read_bags(folder / BAGS, contents.n_keys)
+    bag_ids, sizes, proportions = _read_bags(folder / BAGS, contents)
     return Bags(
         instances=cast(Array, instances),
         bag_index=cast(NDArray[np.int64], SortedBagIndex(sizes)),
@@ -78,8 +79,38 @@ def open_store(path: str | Path) -> Bags:
         bag_ids=bag_ids,
         classes=np.array(contents.classes, dtype=contents.class_type),
         features=None if contents.features is None else tuple(contents.features),
-        encoder=from_plain(contents.encoder, {}),
+        encoder=encoder,
     )
+
+
+def _read_contents(path: Path) -> tuple[Contents, Encoder | None]:
+    """What ``store.json`` tells, and the encoder that it holds."""
+    content = read_sealed(path, FORMAT)
+    try:
+        refuse_misfit(Contents, content)
+        contents = Contents(**content)
+        _refuse_wrong(contents)
+        encoder = from_plain(contents.encoder, {})
+        if not (encoder is None or hasattr(encoder, "encode")):
+            raise ValueError(f"encoder is a {type(encoder).__name__}")
+    except ValueError as error:
+        raise ValueError(f"{path} is not a store that can be read: {error}") from error
+    return contents, encoder
+
+
+def _refuse_wrong(contents: Contents) -> None:
+    """What the types of the fields do not say."""
+    if not matches(contents.classes, list[str | int | float | bool]) or not contents.classes:
+        raise ValueError(f"classes should be the names of classes, not {contents.classes}")
+    refuse_other_type(contents.class_type, contents.classes)
+    if len(contents.shape) < 2 or min(contents.shape) < 1:
+        raise ValueError(f"shape should be that of an array of instances, not {contents.shape}")
+    if contents.features is not None and len(contents.features) != contents.shape[1]:
+        raise ValueError(f"there are {len(contents.features)} features, but the shape is {contents.shape}")
+    if contents.n_keys < 0:
+        raise ValueError(f"n_keys should not be below 0, but is {contents.n_keys}")
+    if contents.files.keys() != {BAGS}:
+        raise ValueError(f"files should be {BAGS} alone, not {', '.join(contents.files)}")
 
 
 def open_store_alone(path: str | Path, options: Mapping[str, Any]) -> Bags:
@@ -148,9 +179,19 @@ def _other_ids(ids: Sequence[Hashable]) -> TypeError:
     )
 
 
-def _read_bags(path: Path, n_keys: int) -> tuple[tuple[Hashable, ...], NDArray[np.int64], NDArray[np.float64]]:
-    table = pa.parquet.read_table(path)
-    keys = [table[f"key {place}"].to_pylist() for place in range(max(1, n_keys))]
-    bag_ids = tuple(zip(*keys, strict=True)) if n_keys else tuple(keys[0])
-    shares = [table[name].to_numpy() for name in table.column_names if name.startswith("share ")]
-    return bag_ids, table["rows"].to_numpy(), np.column_stack(shares)
+def _read_bags(
+    path: Path, contents: Contents
+) -> tuple[tuple[Hashable, ...], NDArray[np.int64], NDArray[np.float64]]:
+    """The ids, sizes and proportions of bags that have as many rows and classes as the store."""
+    try:
+        table = pa.parquet.read_table(path)
+        keys = [table[f"key {place}"].to_pylist() for place in range(max(1, contents.n_keys))]
+        shares = [table[f"share {place}"].to_numpy() for place in range(len(contents.classes))]
+        sizes = table["rows"].to_numpy()
+        is_whole = len(table.column_names) == len(keys) + len(shares) + 1 and sizes.sum() == contents.shape[0]
+    except (pa.ArrowException, KeyError, TypeError) as error:
+        raise ValueError(f"{path} is not the table of bags that {STORE} tells of: {error}") from error
+    if not is_whole:
+        raise ValueError(f"{path} is not the table of bags that {STORE} tells of: it has other rows or columns")
+    bag_ids = tuple(zip(*keys, strict=True)) if contents.n_keys else tuple(keys[0])
+    return bag_ids, sizes, np.column_stack(shares)
