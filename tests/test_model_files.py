@@ -2,16 +2,21 @@ import json
 import resource
 import subprocess
 import sys
+from dataclasses import fields
 
 import numpy as np
 import pytest
 import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from sklearn.base import clone
 
 import llpgan
 from llpgan import DLLP, LLPGAN, AlternatingMeanMap, Bags, InvCal, LaplacianMeanMap, MeanMap, load, save
 from llpgan.estimators import METHODS
+from llpgan.model_files.manifest import Manifest
 from llpgan.networks import mlp_classifier, mnist_classifier
+from llpgan.sealed import _digest_of, digest_of_file
 
 PEOPLE = {
     "state": ["Ohio", "Iowa", "Utah", "Ohio", "Iowa", "Utah"] * 8,
@@ -211,13 +216,108 @@ def test_a_manifest_that_is_none_is_refused(tmp_path, content):
 
 def rewritten(folder, **changes):
     """The manifest with other content, and digests that are right: as someone who means harm would write it."""
-    from llpgan.sealed import _digest_of, digest_of_file
-
     content = json.loads((folder / "model.json").read_text())
     content.pop("digest")
     content |= changes
     content["files"] = {name: digest_of_file(folder / name) for name in content["files"]}
+    write_manifest(folder, content)
+
+
+def write_manifest(folder, content):
     (folder / "model.json").write_text(json.dumps({**content, "digest": _digest_of(content)}))
+
+
+def nested(depth):
+    return [] if depth == 0 else [nested(depth - 1)]
+
+
+NUMBER = {
+    "type": "Number",
+    "dict": {"name": "age", "median": 1.0, "mean": 1.0, "scale": 1.0, "tells_missing": False},
+}
+LINEAR = {"type": "Linear", "dict": {"weights": {"array": "0"}, "intercept": {"array": "1"}}}
+OTHER_SHAPES = {
+    "method a number": {"method": 3},
+    "method a list": {"method": ["MeanMap"]},
+    "another method": {"method": "DLLP"},
+    "settings a list": {"settings": []},
+    "settings unknown": {"settings": {"colour": "red"}},
+    "settings of another type": {"settings": {"standardize": "perhaps"}},
+    "settings of the training": {"method": "DLLP", "settings": {"checkpoint": "/etc/passwd"}},
+    "a network that is none": {"method": "DLLP", "settings": {"classifier": {"network": "os.system"}}},
+    "a network without a name": {"method": "DLLP", "settings": {"classifier": {}}},
+    "own a text": {"own": "classifier"},
+    "own numbers": {"own": [1]},
+    "classes none": {"classes": []},
+    "classes a text": {"classes": "no"},
+    "classes lists": {"classes": [["no"], ["yes"]]},
+    "one class more": {"classes": ["no", "yes", "perhaps"]},
+    "classes of another type": {"class_type": "<f8"},
+    "a type that is none": {"class_type": "nonsense"},
+    "a type with fields": {"class_type": "i4,U3"},
+    "shape a number": {"shape": 5},
+    "shape none": {"shape": []},
+    "shape below nothing": {"shape": [-1]},
+    "shape of halves": {"shape": [2.5]},
+    "another shape": {"shape": [7]},
+    "a shape of many sides": {"shape": [1] * 40},
+    "features a text": {"features": "age"},
+    "features too few": {"features": ["age"]},
+    "learned nothing": {"learned": None},
+    "learned a list": {"learned": []},
+    "learned no attributes": {"learned": {"dict": {}}},
+    "learned a method": {"learned": {"dict": {"predict": 1}}},
+    "learned a hidden name": {"learned": {"dict": {"__class__": 1}}},
+    "learned an unknown array": {"learned": {"dict": {"model_": {"array": "99"}}}},
+    "learned an array that is a list": {"learned": {"dict": {"model_": {"array": []}}}},
+    "learned of two kinds": {"learned": {"dict": {}, "tuple": []}},
+    "learned a tuple that is none": {"learned": {"tuple": 3}},
+    "learned a model of lists": {"learned": {"dict": {"model_": {"type": "Linear", "dict": {"weights": []}}}}},
+    "learned without a scale": {"learned": {"dict": {"model_": LINEAR}}},
+    "learned too deep": {"learned": nested(100)},
+    "preprocessing a number": {"preprocessing": 3},
+    "preprocessing another type": {"preprocessing": LINEAR},
+    "preprocessing without columns": {"preprocessing": {"type": "TableEncoder", "dict": {}}},
+    "columns that are none": {"preprocessing": {"type": "TableEncoder", "dict": {"columns": [1, 2]}}},
+    "one column": {"preprocessing": {"type": "TableEncoder", "dict": {"columns": {"tuple": [NUMBER]}}}},
+    "an image for rows": {"preprocessing": {"type": "ImageEncoder", "dict": {"column": 1, "shape": [1]}}},
+    "pages a text": {"pages": "report.html"},
+    "something unknown": {"colour": "red"},
+}
+
+
+@pytest.mark.parametrize("changes", OTHER_SHAPES.values(), ids=OTHER_SHAPES)
+def test_a_manifest_of_another_shape_is_refused_by_name(saved, changes):
+    rewritten(saved, **changes)
+    with pytest.raises(ValueError, match=r"model\.json"):
+        load(saved)
+
+
+LEAF = st.none() | st.booleans() | st.integers(-3, 3) | st.floats() | st.text("a_0", max_size=3)
+NAMES = st.sampled_from(["array", "texts", "tuple", "dict", "type", "network", "0", "Linear", "a_"])
+TREE = st.recursive(LEAF, lambda t: st.lists(t, max_size=3) | st.dictionaries(NAMES, t, max_size=3), max_leaves=8)
+FIELDS = st.sampled_from([field.name for field in fields(Manifest) if field.name not in ("files", "pages")])
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(field=FIELDS, value=TREE)
+def test_whatever_is_in_a_field_a_model_is_loaded_or_refused_by_name(saved, field, value):
+    before = (saved / "model.json").read_bytes()
+    rewritten(saved, **{field: value})
+    try:
+        load(saved)
+    except ValueError as error:
+        assert "model.json" in str(error)  # noqa: PT017
+    finally:
+        (saved / "model.json").write_bytes(before)
+
+
+def test_fields_that_are_lacking_are_refused_by_name(saved):
+    whole = json.loads((saved / "model.json").read_text())
+    for name in whole.keys() - {"pages", "files"}:
+        write_manifest(saved, {key: value for key, value in whole.items() if key not in (name, "digest")})
+        with pytest.raises(ValueError, match=r"model\.json"):
+            load(saved)
 
 
 def test_another_format_is_refused_with_both_versions(saved):
@@ -228,7 +328,7 @@ def test_another_format_is_refused_with_both_versions(saved):
 
 def test_an_unknown_method_is_refused(saved):
     rewritten(saved, method="os.system")
-    with pytest.raises(ValueError, match=r"holds a os\.system; this version knows DLLP"):
+    with pytest.raises(ValueError, match=r"model\.json .*holds a os\.system; this version knows DLLP"):
         load(saved)
 
 

@@ -56,6 +56,17 @@ def matches(value: Any, hint: Any) -> bool:
     return isinstance(value, origin)
 
 
+def refuse_other_type(name: str, values: Sequence[Any]) -> None:
+    """Refuse the name of a type that cannot be that of classes with these names."""
+    try:
+        kind = np.dtype(name)
+        same = kind.kind in "biufUO" and np.array(values, dtype=kind).tolist() == list(values)
+    except (TypeError, ValueError, OverflowError, SyntaxError):
+        same = False
+    if not same:
+        raise ValueError(f"class_type should be the type of the classes {list(values)}, not {name!r}")
+
+
 def _match_tuple(value: tuple[Any, ...], parts: tuple[Any, ...]) -> bool:
     if parts[-1:] == (...,):
         return all(matches(each, parts[0]) for each in value)

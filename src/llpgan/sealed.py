@@ -2,11 +2,9 @@
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 import llpgan
 
@@ -84,17 +82,6 @@ def refuse_damaged(folder: Path, digests: Mapping[str, str]) -> None:
             raise FileNotFoundError(f"{folder} is not whole: it has no {name}")
         if digest_of_file(path) != digest:
             raise ValueError(f"{path} is damaged: it is not what was saved (its SHA-256 differs)")
-
-
-def refuse_other_type(name: str, values: Sequence[Any]) -> None:
-    """Refuse the name of a type that cannot be that of classes with these names."""
-    try:
-        kind = np.dtype(name)
-        same = kind.kind in "biufUO" and np.array(values, dtype=kind).tolist() == list(values)
-    except (TypeError, ValueError, OverflowError, SyntaxError):
-        same = False
-    if not same:
-        raise ValueError(f"class_type should be the type of the classes {list(values)}, not {name!r}")
 
 
 def digest_of_file(path: Path) -> str:

@@ -1,5 +1,6 @@
 """Images in folders and by their paths in a table."""
 
+import os
 import warnings
 
 import numpy as np
@@ -27,6 +28,12 @@ def save(tmp_path):
         return pixels
 
     return saved
+
+
+def test_a_pipe_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "a.png")
+    with pytest.raises(ValueError, match=r"row 0: .*a\.png is not an image, but a folder, a pipe or a device"):
+        Bags.from_tables({"image": [str(tmp_path / "a.png")], "bag": ["a"]}, BY_PATH, bag="bag", image="image")
 
 
 def test_a_folder_is_a_bag(tmp_path, save):

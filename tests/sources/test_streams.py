@@ -1,6 +1,7 @@
 """Rows part after part are the rows at once, also where blocks of a CSV end in odd places."""
 
 import gzip
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -135,6 +136,19 @@ def test_no_thread_of_the_reader_is_at_work_when_the_process_ends(tmp_path):
     (tmp_path / "x.csv").write_text("a,b\n" + "1,2\n" * 200)
     ends = [subprocess.run([sys.executable, "-c", READING, str(tmp_path / "x.csv")]).returncode for _ in range(4)]
     assert ends == [3] * 4
+
+
+@pytest.mark.parametrize("name", ["x.csv", "x.parquet", "x.npy"])
+def test_a_pipe_is_not_waited_for(name, tmp_path):
+    os.mkfifo(tmp_path / name)
+    with pytest.raises(ValueError, match=f"{name} is not a table"):
+        open_stream(tmp_path / name)
+
+
+def test_a_file_that_another_process_is_writing_is_no_part_of_a_folder(tmp_path):
+    pa.parquet.write_table(pa.table({"x": [1]}), tmp_path / "0.parquet")
+    (tmp_path / ".llpgan-77-1.parquet").write_bytes(b"half of a t")
+    assert whole(tmp_path).to_pydict() == {"x": [1]}
 
 
 def test_parts_are_even_whatever_the_file_holds(tmp_path):

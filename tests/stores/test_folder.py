@@ -11,6 +11,7 @@ import pytest
 
 import llpgan
 from llpgan import DLLP, LLPGAN, BagLogistic, Bags, cli
+from llpgan.sealed import read_sealed, write_sealed
 from llpgan.sources import streams
 from llpgan.stored_instances import StoredInstances
 from llpgan.stores import is_store, open_store, store_bags
@@ -68,6 +69,40 @@ DAMAGES = {
 def test_a_damaged_store_is_refused(store, name, damage, said):
     damage(store / name)
     with pytest.raises((ValueError, FileNotFoundError), match=said):
+        open_store(store)
+
+
+OTHER_SHAPES = {
+    "shape a text": {"shape": "wide"},
+    "shape none": {"shape": []},
+    "shape of halves": {"shape": [2.5, 4]},
+    "another type": {"dtype": "nonsense"},
+    "a type that is none": {"dtype": 3},
+    "keys a text": {"n_keys": "one"},
+    "more keys": {"n_keys": 5},
+    "fewer keys than none": {"n_keys": -1},
+    "classes none": {"classes": []},
+    "one class more": {"classes": [False, True, True]},
+    "classes lists": {"classes": [[0], [1]]},
+    "classes of another type": {"class_type": "<M8"},
+    "features a text": {"features": "age"},
+    "features too few": {"features": ["age"]},
+    "encoder a number": {"encoder": 3},
+    "encoder a dict": {"encoder": {"dict": {}}},
+    "encoder without columns": {"encoder": {"type": "TableEncoder", "dict": {}}},
+    "encoder that would run code": {"encoder": {"type": "Popen", "dict": {"args": "true"}}},
+    "files a list": {"files": ["bags.parquet"]},
+    "no files": {"files": {}},
+    "files elsewhere": {"files": {"../../bags.parquet": "0"}},
+    "something unknown": {"colour": "red"},
+}
+
+
+@pytest.mark.parametrize("changes", OTHER_SHAPES.values(), ids=OTHER_SHAPES)
+def test_a_list_of_another_shape_is_refused_by_name(store, changes):
+    content = read_sealed(store / "store.json", 1) | changes
+    write_sealed(store / "store.json", content, 1)
+    with pytest.raises(ValueError, match=r"store\.json"):
         open_store(store)
 
 

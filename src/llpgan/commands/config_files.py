@@ -1,6 +1,7 @@
 """Config files, looked at before they are parsed: text of a few plain values, not a trap."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import yaml
@@ -15,7 +16,7 @@ def config_files(options: Sequence[str]) -> list[Path]:
     >>> config_files(["people.csv", "--config", "a.yaml", "--config=b.yaml"])
     [PosixPath('a.yaml'), PosixPath('b.yaml')]
     """
-    given = [after for option, after in zip(options, options[1:], strict=False) if option == "--config"]
+    given = [after for option, after in pairwise(options) if option == "--config"]
     given += [option.removeprefix("--config=") for option in options if option.startswith("--config=")]
     return [Path(name) for name in given]
 

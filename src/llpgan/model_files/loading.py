@@ -25,7 +25,7 @@ def load(path: str | Path, **settings: Any) -> LLPClassifier:
     manifest = Manifest.read(folder)
     if lacking := [name for name in manifest.own if name not in settings]:
         raise ValueError(
-            f"{folder}: its {lacking[0]} is code of your own: load(..., {lacking[0]}=...) gives it back"
+            f"{folder / MANIFEST}: its {lacking[0]} is code of your own: load(..., {lacking[0]}=...) gives it back"
         )
     model: LLPClassifier = getattr(llpgan, manifest.method)().set_params(**settings)
     model._validate_params()  # what the caller gives; what the file gives, is checked below

@@ -6,8 +6,8 @@ from typing import Any
 
 from llpgan.estimators import METHODS
 from llpgan.outputs import FolderKind
-from llpgan.schemas import matches, refuse_misfit
-from llpgan.sealed import lack_of, read_sealed, refuse_damaged, refuse_other_type, write_sealed
+from llpgan.schemas import matches, refuse_misfit, refuse_other_type
+from llpgan.sealed import lack_of, read_sealed, refuse_damaged, write_sealed
 
 MANIFEST = "model.json"
 WEIGHTS = "weights.safetensors"

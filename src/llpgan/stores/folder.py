@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from llpgan.bags import Bags
 from llpgan.outputs import FolderKind
 from llpgan.plain import Arrays, from_plain, to_plain
-from llpgan.schemas import matches, refuse_misfit
-from llpgan.sealed import digest_of_file, lack_of, read_sealed, refuse_damaged, refuse_other_type, write_sealed
+from llpgan.schemas import matches, refuse_misfit, refuse_other_type
+from llpgan.sealed import digest_of_file, lack_of, read_sealed, refuse_damaged, write_sealed
 from llpgan.sorted_rows import SortedBagIndex
 from llpgan.sources.rows import Encoder
 from llpgan.stored_instances import StoredInstances
