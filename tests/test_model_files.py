@@ -307,7 +307,7 @@ def test_whatever_is_in_a_field_a_model_is_loaded_or_refused_by_name(saved, fiel
     try:
         load(saved)
     except ValueError as error:
-        assert "model.json" in str(error)  # noqa: PT017
+        assert "model.json" in str(error)
     finally:
         (saved / "model.json").write_bytes(before)
 

@@ -182,7 +182,7 @@ def test_of_several_at_once_one_wins_and_the_others_say_so(command, files):
     assert sorted(ends) == [0, *[1] * (len(ends) - 1)]
     for end, text in zip(ends, said, strict=True):
         assert ("is being written by another process" in text or " exists: name" in text) == (end == 1)
-    assert [path for path in files.rglob(".llpgan-*")] == []
+    assert list(files.rglob(".llpgan-*")) == []
     if command is COMPARE:
         assert len(Path("comparison/rows.jsonl").read_text().splitlines()) == 4
     if command is PREDICT:
