@@ -1,5 +1,6 @@
 """What users hand over, as arrays; what cannot be one is refused in the words of the argument's name."""
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from decimal import Decimal
@@ -27,7 +28,7 @@ def argument(name: str) -> Iterator[None]:
         yield
     except (ValueError, TypeError) as error:
         kind = TypeError if isinstance(error, TypeError) else ValueError
-        if kind is type(error) and name in str(error):
+        if kind is type(error) and re.search(rf"\b{name}\b", str(error)):
             raise
         raise kind(f"{name}: {_first_line(error)}") from error
     except (OSError, MemoryError, RecursionError):

@@ -89,7 +89,7 @@ def _frame_rows(frame: Any, key: str | None, name: str) -> tuple[dict[Hashable, 
         raise ValueError(f"no column {key!r} in the {name}{did_you_mean(key, columns)}")
     ids = list(frame.index if key is None else frame[key])
     classes = tuple(column for column in columns if column != key)
-    values = _given.numbers(frame[list(classes)], name)
+    values = _given.numbers(frame if key is None else frame[list(classes)], name)
     rows: dict[Hashable, Any] = {}
     for bag, row in zip(ids, values, strict=True):
         if bag in rows:

@@ -59,7 +59,7 @@ def test_encoded_instances_have_a_door_of_their_own(model, people):
     np.testing.assert_array_equal(model.predict_encoded(model.encode(people)), expected)
     bags = Bags.from_tables(people, bag="state", label="vote")
     np.testing.assert_array_equal(model.predict_proba(bags), expected)
-    np.testing.assert_array_equal(model.predict_proba(bags.subset([0, 3])), expected[[*range(10), *range(30, 40)]])
+    np.testing.assert_array_equal(model.predict_proba(bags.subset([3])), expected[bags.rows_of(3)])
 
 
 def test_bags_that_are_encoded_otherwise_are_refused(model, people):
@@ -188,7 +188,7 @@ def test_labels_are_compared_with_classes_in_words(blobs, bags, labels, classes)
     instances, truth, groups = blobs
     model = MeanMap().fit_bags(Bags.from_arrays(instances, groups, bags.proportions, classes=classes))
     y = np.array(labels)[truth]
-    if labels == [False, True] and classes == ["0", "1"]:
+    if isinstance(labels[0], bool) and classes == ["0", "1"]:
         with pytest.raises(ValueError, match="y: no label is one of the classes '0', '1'; there are False, True"):
             model.score(instances, y)
     else:
@@ -228,7 +228,7 @@ def test_weights_count(blobs, bags):
 
 
 def test_a_model_of_a_category_with_open_ends_predicts_from_numbers_too(people):
-    kids = np.where(people["vote"] == "yes", "3+", "0")
+    kids = np.random.default_rng(0).choice(["0", "1", "3+"], size=len(people))
     with pytest.warns(
         UserWarning, match="column 'kids' is taken as categories, since some of its values are ranges"
     ):
