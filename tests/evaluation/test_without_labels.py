@@ -1,6 +1,7 @@
 import numpy as np
+import pytest
 
-from llpgan import Bags
+from llpgan import Bags, MeanMap
 from llpgan.evaluation import judge_without_labels
 
 
@@ -31,3 +32,13 @@ def test_few_bags_are_said_to_be_few(rng):
     two = judge_without_labels(Bags.from_labels(x, labels, np.arange(200) // 100), probabilities_of(x[:, 0]))
     assert two.scores is None
     assert "2 bags are too few" in two.why
+
+
+def test_arguments_in_another_order_are_refused(bags):
+    model = MeanMap().fit_bags(bags)
+    with pytest.raises(TypeError, match=r"bags must be Bags, which .* make, got a MeanMap"):
+        judge_without_labels(model, bags)
+    with pytest.raises(TypeError, match="probabilities must be an array, a frame or a list, got a MeanMap"):
+        judge_without_labels(bags, model)
+    with pytest.raises(ValueError, match=r"probabilities need one column for each of 2 classes, got \(80, 3\)"):
+        judge_without_labels(bags, np.full((80, 3), 1 / 3))
