@@ -1,7 +1,6 @@
 """What a user can get wrong in data: found here, once, and named by row, column and bag."""
 
 from collections.abc import Hashable, Sequence
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -110,7 +109,7 @@ def classes(names: Array, table: Table) -> None:
 
 def tolerance(given: Any) -> None:
     """Refuse what is not a small share: how far sums of proportions may be from one."""
-    if not isinstance(given, Real) or isinstance(given, bool) or not 0 <= given < 1:
+    if isinstance(given, bool) or not isinstance(given, int | float | np.floating) or not 0 <= given < 1:
         raise ValueError(f"tolerance must be a number from 0 to below 1, got {given!r}")
 
 

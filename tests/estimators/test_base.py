@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-import sklearn
 from sklearn.model_selection import GroupKFold, cross_val_score
 
 from llpgan import BagLogistic, Bags, MeanMap, load, save
@@ -137,17 +136,6 @@ def test_proportions_without_groups_are_refused(blobs, bags, frame):
         MeanMap().fit(blobs[0], rows)
     with pytest.raises(ValueError, match="proportions need groups, the bag of each row"):
         MeanMap().fit_bags(bags).score(blobs[0], rows)
-
-
-def test_the_readme_shows_how_groups_are_routed(blobs):
-    code = re.findall(r"^```python\n(.*?)^```$", README.read_text(), re.MULTILINE | re.DOTALL)
-    (shown,) = [text for text in code if "enable_metadata_routing" in text]
-    X, y, bag_of_row = blobs
-    said = {"X": X, "y": y, "bag_of_row": bag_of_row}
-    with sklearn.config_context(), warnings.catch_warnings():
-        warnings.simplefilter("error", UserWarning)
-        exec(shown, said)
-    assert said["search"].best_score_ > -0.2
 
 
 def frame_of(bags, names):

@@ -12,7 +12,7 @@ def halves(folder):
 
 
 def left_by_a_killed_one(folder, cell):
-    for path in (folder / "rows" / f".{DEAD}.{cell.id}.json", folder / "work" / f".{DEAD}.{cell.id}.checkpoint"):
+    for path in (folder / "rows" / f".llpgan-{DEAD}-{cell.id}.json", folder / "work" / f".llpgan-{DEAD}-{cell.id}.checkpoint"):
         path.parent.mkdir(exist_ok=True)
         path.write_text("{")
 
@@ -23,7 +23,7 @@ def test_who_takes_a_cell_clears_up_what_a_killed_one_left_of_it(tmp_path):
         left_by_a_killed_one(tmp_path, cell)
     with Store(tmp_path).taken(CELL) as mine:
         assert mine
-        assert halves(tmp_path) == sorted([f".{DEAD}.{other.id}.json", f".{DEAD}.{other.id}.checkpoint"])
+        assert halves(tmp_path) == sorted([f".llpgan-{DEAD}-{other.id}.json", f".llpgan-{DEAD}-{other.id}.checkpoint"])
 
 
 def test_nothing_is_cleared_while_another_has_the_cell(tmp_path):
@@ -36,6 +36,6 @@ def test_nothing_is_cleared_while_another_has_the_cell(tmp_path):
 
 
 def test_who_merges_clears_up_what_a_killed_one_left(tmp_path):
-    (tmp_path / f".{DEAD}.rows.jsonl").write_text("{")
+    (tmp_path / f".llpgan-{DEAD}-rows.jsonl").write_text("{")
     assert Store(tmp_path).merge().read_text() == ""
     assert halves(tmp_path) == []

@@ -57,6 +57,7 @@ def bags_from_tables(
     )
     columns = columns or Columns()
     rows = _opened(instances, columns, bag)
+    refuse_options_of_images(rows.name, rows.array is not None, image or rows.image, image_size)
     with _given.argument("bag"):
         bag_columns = columns_of_bags(bag, rows.name, rows.table.column_names, rows.image)
         bag_index, bag_ids = bag_keys(rows.table, bag_columns, rows.name)
@@ -111,7 +112,6 @@ def learned_encoder(
     image_size: tuple[int, int] | None = None,
 ) -> Encoder:
     """What the rows ask for: arrays as they are, images of a column of paths, or the columns of a table."""
-    refuse_options_of_images(rows, image, image_size)
     if rows.array is not None:
         return ArrayEncoder.learned(rows)
     image = image or rows.image
@@ -141,13 +141,15 @@ def columns_of_bags(
     return names(FOLDER_COLUMN if bag is None else bag, "bag")
 
 
-def refuse_options_of_images(rows: Rows, image: str | None, image_size: tuple[int, int] | None) -> None:
-    """Refuse what is said of images where there are none."""
-    if rows.array is not None and image is not None:
-        raise ValueError(f"image is a column of paths, but {rows.name} holds its instances as an array")
-    if image_size is not None and image is None and rows.image is None:
+def refuse_options_of_images(
+    source: str, is_array: bool, image: str | None, image_size: tuple[int, int] | None
+) -> None:
+    """Refuse what is said of images where there are none; ``image`` is the column of their paths."""
+    if is_array and image is not None:
+        raise ValueError(f"image is a column of paths, but {source} holds its instances as an array")
+    if image_size is not None and image is None:
         raise ValueError(
-            f"image_size is for images, but {rows.name} has none: name the column of their paths (image)"
+            f"image_size is for images, but {source} has none: name the column of their paths (image)"
         )
 
 

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from numbers import Integral
 
 import pyarrow as pa
 
@@ -52,7 +51,7 @@ class Columns:
             self._check_names(option.name)
         for name in ("min_count", "max_categories"):
             number = getattr(self, name)
-            if not isinstance(number, Integral) or isinstance(number, bool) or number < 1:
+            if isinstance(number, bool) or not isinstance(number, int) or number < 1:
                 raise ValueError(f"{name} must be a whole number of at least 1, got {number!r}")
         if twice := [name for name in self._typed() if self._typed().count(name) > 1]:
             raise ValueError(

@@ -127,7 +127,7 @@ def counts_as_shares(table: BagTable, counts: Shares, bag_ids: Sequence[Hashable
 def _class_column(table: pa.Table, name: str, file: str) -> Shares:
     if name not in table.column_names:
         there = did_you_mean(name, table.column_names)
-        raise ValueError(f"{file} has no column {name!r} for that class{there}")
+        raise ValueError(f"classes: {file} has no column {name!r} for that class{there}")
     try:
         return values.as_numbers(name, table[name])
     except ValueError as error:

@@ -101,7 +101,7 @@ def explained_share(
     """R² of the bags' shares by values of the bags, adjusted for how many there are; 0 where bags are too few.
 
     >>> shares = np.linspace(0.2, 0.8, 12)
-    >>> explained_share(3 * shares[:, None], np.column_stack([shares, 1 - shares]), np.full(12, 5)).round(3)
+    >>> round(explained_share(3 * shares[:, None], np.column_stack([shares, 1 - shares]), np.full(12, 5)), 3)
     1.0
     """
     values = values[:, np.ptp(values, axis=0) > 0]

@@ -66,5 +66,5 @@ def _is_name(given: Any) -> bool:
 
 def _check_size(given: Any) -> None:
     is_pair = isinstance(given, Sequence) and not isinstance(given, str) and len(given) == 2
-    if not is_pair or not all(isinstance(n, Integral) and not isinstance(n, bool) and n > 0 for n in given):
+    if not is_pair or not all(isinstance(n, int) and not isinstance(n, bool) and n > 0 for n in given):
         raise ValueError(f"image_size must be height and width in pixels, such as (32, 32), got {given!r}")

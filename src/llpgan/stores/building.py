@@ -11,7 +11,7 @@ from llpgan import _checks
 from llpgan.bags import Bags
 from llpgan.outputs import output_folder
 from llpgan.sources import Columns, Encoder, RowStream, open_stream, values
-from llpgan.sources.assembly import columns_of_bags
+from llpgan.sources.assembly import columns_of_bags, refuse_options_of_images
 from llpgan.sources.options import check_options, names
 from llpgan.sources.shares import are_of_labels, bag_table, shares_of_table
 from llpgan.stores.counting import SeenBags
@@ -100,6 +100,7 @@ def store_tables(
     inputs = (data, proportions, counts)
     with output_folder(Path(to), STORE_FOLDER, overwrite=overwrite, inputs=inputs) as folder:
         stream = open_stream(data, columns.categories, () if bag is None else names(bag, "bag"))
+        refuse_options_of_images(stream.name, stream.shape is not None, image or stream.image, image_size)
         bag_columns = columns_of_bags(bag, stream.name, stream.schema.names, stream.image)
         stream.refuse_absent([*bag_columns, *([] if label is None else [label])])
         table = None
