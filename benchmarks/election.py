@@ -42,10 +42,10 @@ def page(rows: list[Row]) -> str:
     about = (
         "Learned from 51 official results with default settings, judged by the votes of 44,932 people; made from "
         "`election.jsonl`. Mean and standard deviation over seeds; a method without random numbers has one. "
-        "Always naming the commonest class is right for 58.3 %. Log loss is of natural logarithms (0.693 for a coin). "
-        "Calibration error: by how much the probability of the predicted class and the share that is right differ, "
-        "in ten bins. Every vote: what logistic regression reaches on each fifth of the people when it knows the "
-        "votes of the others."
+        "Always naming the commonest class is right for 58.3 %. Log loss: natural logarithms, a coin has 0.693. "
+        "Calibration error: by how much the probability of the predicted class differs from the share that is "
+        "right, in ten bins. Every vote: what logistic regression reaches on each fifth of the people when it "
+        "knows the votes of the others."
     )
     return as_markdown("The election of 2016", about, summary(rows))
 

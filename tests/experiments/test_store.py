@@ -12,7 +12,8 @@ def halves(folder):
 
 
 def left_by_a_killed_one(folder, cell):
-    for path in (folder / "rows" / f".llpgan-{DEAD}-{cell.id}.json", folder / "work" / f".llpgan-{DEAD}-{cell.id}.checkpoint"):
+    half = f".llpgan-{DEAD}-{cell.id}"
+    for path in (folder / "rows" / f"{half}.json", folder / "work" / f"{half}.checkpoint"):
         path.parent.mkdir(exist_ok=True)
         path.write_text("{")
 
@@ -23,7 +24,8 @@ def test_who_takes_a_cell_clears_up_what_a_killed_one_left_of_it(tmp_path):
         left_by_a_killed_one(tmp_path, cell)
     with Store(tmp_path).taken(CELL) as mine:
         assert mine
-        assert halves(tmp_path) == sorted([f".llpgan-{DEAD}-{other.id}.json", f".llpgan-{DEAD}-{other.id}.checkpoint"])
+        half = f".llpgan-{DEAD}-{other.id}"
+        assert halves(tmp_path) == sorted([f"{half}.json", f"{half}.checkpoint"])
 
 
 def test_nothing_is_cleared_while_another_has_the_cell(tmp_path):
