@@ -5,7 +5,7 @@ Ships and trucks of CIFAR-10, a pair that Table 4 does not have, with the networ
 
 import numpy as np
 
-from benchmarks.label_free_real import folder_of
+from benchmarks.data_folders import folder_of
 from benchmarks.rows import Row
 from benchmarks.settings_by_bags import Array, Data, compared
 from llpgan import DLLP

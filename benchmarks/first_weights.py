@@ -11,7 +11,7 @@ import numpy as np
 from torch import nn
 from torch.nn.utils.parametrizations import weight_norm
 
-from benchmarks.label_free_real import folder_of
+from benchmarks.data_folders import folder_of
 from benchmarks.rows import Row
 from benchmarks.settings_by_bags import Array, Data, compared
 from llpgan import DLLP

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from benchmarks.label_free_real import folder_of
+from benchmarks.data_folders import folder_of
 from benchmarks.settings_by_bags import Array, Data
 from llpgan.datasets import load_mnist
 

@@ -377,10 +377,10 @@ def made(parameter: str, make: Callable[..., nn.Module], *arguments: Any) -> nn.
     return network
 
 
-def _refuse_betas(betas: tuple[float, float] | None) -> None:
+def _refuse_betas(betas: Any) -> None:
     if betas is None:
         return
-    if len(betas) != 2 or not all(isinstance(beta, Real) and 0 <= beta < 1 for beta in betas):
+    if len(betas) != 2 or not all(isinstance(beta, float | int) and 0 <= beta < 1 for beta in betas):
         raise ValueError(f"betas={betas!r}: give two numbers from 0 to below 1, such as (0.5, 0.999)")
 
 

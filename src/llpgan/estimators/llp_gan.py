@@ -82,8 +82,7 @@ class LLPGAN(DeepClassifier):
     def sample(self, n: int, random_state: int | None = None) -> Array:
         """So many instances from the generator, in the range of the training instances."""
         check_is_fitted(self, "generator_")
-        if not isinstance(n, Integral) or n < 1:
-            raise ValueError(f"n={n!r}: give how many instances to make, a whole number from 1")
+        _refuse_no_count(n)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(int(check_random_state(random_state).randint(2**31)))
             noise = self._noise()(int(n), self.noise_size, torch.device("cpu"))
@@ -137,3 +136,8 @@ class LLPGAN(DeepClassifier):
 
     def _noise(self) -> Noise:
         return self.noise if callable(self.noise) else NOISES[self.noise]
+
+
+def _refuse_no_count(n: Any) -> None:
+    if not isinstance(n, Integral) or n < 1:
+        raise ValueError(f"n={n!r}: give how many instances to make, a whole number from 1")

@@ -80,7 +80,7 @@ def _is_row(row: Any) -> bool:
         return False
     if "failed" in row:
         return isinstance(row["failed"], str)
-    lists = [row.get(name) for name in ("bags", *SCORES)]
+    lists: list[Any] = [row.get(name) for name in ("bags", *SCORES)]
     return all(
         isinstance(each, list) and each and len(each) == len(lists[0]) and all(map(_is_number, each))
         for each in lists
