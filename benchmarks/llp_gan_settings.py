@@ -1,4 +1,4 @@
-"""LLP-GAN's momentum, λ and weight decay on images, by held-out bags: see :mod:`benchmarks.settings_by_bags`."""
+"""LLP-GAN's momentum, λ, weight decay and number of fakes on images, by held-out bags: see :mod:`benchmarks.settings_by_bags`."""
 
 from benchmarks.mnist_part import EPOCHS, MNIST_PART
 from benchmarks.rows import Row
@@ -13,6 +13,12 @@ CANDIDATES = {
     "betas (0.5, 0.99), λ = 256": LLPGAN(epochs=EPOCHS, betas=_STEADY, proportion_weight=256.0),
     "betas (0.5, 0.99), λ = 256, weight decay 0.2": LLPGAN(
         epochs=EPOCHS, betas=_STEADY, proportion_weight=256.0, weight_decay=0.2
+    ),
+    "the same, half as many fakes": LLPGAN(
+        epochs=EPOCHS, betas=_STEADY, proportion_weight=256.0, weight_decay=0.2, fakes_per_instance=0.5
+    ),
+    "the same, a quarter as many fakes": LLPGAN(
+        epochs=EPOCHS, betas=_STEADY, proportion_weight=256.0, weight_decay=0.2, fakes_per_instance=0.25
     ),
 }
 

@@ -20,10 +20,11 @@ SHAPES = {"MNIST": MNIST, "CIFAR": CIFAR}
 AT_MOST = {"MNIST": 3.2, "CIFAR": 4.0}
 ROUNDS = {"MNIST": (30, 5), "CIFAR": (15, 1)}  # and steps in each
 METHODS = {"DLLP": DLLP, "LLP-GAN": LLPGAN}
+FEWER_FAKES = {"a half": 0.5, "a quarter": 0.25}
 
 
 def run() -> list[Row]:
-    times = [row for data in SHAPES for row in times_on(data)]
+    times = [row for data in SHAPES for row in times_on(data)] + [bfloat16_row("CIFAR")]
     peaks = {name: in_a_new_process(peak_after_steps, name) for name in ("nothing", "supervised", *METHODS)}
     rows = times + [memory_row(name, peaks) for name in ("supervised", *METHODS)]
     return [row | {"settings": {"bag_size": BAG_SIZE, "bags_a_step": BAGS_A_STEP}} for row in rows]
@@ -32,15 +33,29 @@ def run() -> list[Row]:
 def times_on(data: str) -> list[Row]:
     works: dict[str, Work] = {"supervised": supervised_step(data)}
     works |= {name: step_of(method(), data) for name, method in METHODS.items()}
+    works |= {part: step_of(LLPGAN(fakes_per_instance=share), data) for part, share in FEWER_FAKES.items()}
     works["one by one"] = one_by_one(DLLP(), data)
     seconds = timed_in_turns(works, *ROUNDS[data])
     return [
         ratio_row(
             f"LLP-GAN step / supervised, {data}", seconds["LLP-GAN"], seconds["supervised"], at_most=AT_MOST[data]
         ),
+        *(
+            ratio_row(
+                f"LLP-GAN step with {part} of the fakes / supervised, {data}", seconds[part], seconds["supervised"]
+            )
+            for part in FEWER_FAKES
+        ),
         ratio_row(f"DLLP step / supervised, {data}", seconds["DLLP"], seconds["supervised"], at_most=1.1),
         ratio_row(f"DLLP, four bags a step / one by one, {data}", seconds["DLLP"], seconds["one by one"]),
     ]
+
+
+def bfloat16_row(data: str) -> Row:
+    works = {precision: step_of(DLLP(), data, precision) for precision in ("bf16-mixed", "32-true")}
+    seconds = timed_in_turns(works, *ROUNDS[data])
+    what = f"DLLP step in bf16-mixed / in 32 bit, {data}"
+    return ratio_row(what, seconds["bf16-mixed"], seconds["32-true"], at_most=0.65)
 
 
 def supervised_step(data: str) -> Work:
@@ -58,8 +73,8 @@ def supervised_step(data: str) -> Work:
     return step
 
 
-def step_of(model: DeepClassifier, data: str) -> Work:
-    objective, dataset = prepared(model, data)
+def step_of(model: DeepClassifier, data: str, precision: str = "32-true") -> Work:
+    objective, dataset = prepared(model, data, precision)
     batch = dataset.batch(range(BAGS_A_STEP))
     return lambda: objective.step(batch)
 
@@ -70,10 +85,10 @@ def one_by_one(model: DeepClassifier, data: str) -> Work:
     return lambda: [objective.step(batch) for batch in batches]
 
 
-def prepared(model: DeepClassifier, data: str) -> tuple[Objective, BagDataset]:
+def prepared(model: DeepClassifier, data: str, precision: str = "32-true") -> tuple[Objective, BagDataset]:
     bags = image_bags(SHAPES[data], BAGS_A_STEP, BAG_SIZE)
     model._start(bags)
-    return model._objective(bags, fabric_for(torch.device("cpu"), "32-true")), BagDataset(bags)
+    return model._objective(bags, fabric_for(torch.device("cpu"), precision)), BagDataset(bags)
 
 
 def memory_row(name: str, peaks: dict[str, int]) -> Row:
