@@ -25,7 +25,7 @@ from llpgan.processes import is_first_process
 from llpgan.report import Story, render, tell
 from llpgan.selection import BagShuffleSplit
 from llpgan.selection.candidates import name_of, seeded
-from llpgan.selection.default_method import default_method
+from llpgan.selection.default_method import chooses_by_held_out_bags, default_method
 from llpgan.sources import label_values, open_rows
 from llpgan.stored_instances import is_stored
 
@@ -145,10 +145,11 @@ def _scores(model: LLPClassifier, bags: Bags, prior: Array) -> tuple[BagScores, 
 
 def chosen(bags: Bags, seed: int, console: Console) -> LLPClassifier:
     """The method for bags where the user names none; it says which, why, and about how long it will take."""
+    if chooses_by_held_out_bags(bags):
+        console.print("no method was named: some are tried on held-out bags first", soft_wrap=True)
     found = default_method(bags, seed)
     about = "" if found.seconds is None else f"; training will take about {costs.in_words(found.seconds)}"
-    taken = f"no method was named: {name_of(found.method)} is taken, since {found.reason}{about}"
-    console.print(taken, soft_wrap=True)
+    console.print(f"{name_of(found.method)} is taken, since {found.reason}{about}", soft_wrap=True)
     return found.method
 
 

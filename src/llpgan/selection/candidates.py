@@ -68,7 +68,7 @@ def name_of(method: LLPClassifier) -> str:
     """
     usual = {name: parameter.default for name, parameter in signature(type(method)).parameters.items()}
     settings = {name: value for name, value in method.get_params(deep=False).items() if value != usual.get(name)}
-    told = ", ".join(f"{name}={value!r}" for name, value in settings.items())
+    told = ", ".join(f"{name}={getattr(value, '__name__', repr(value))}" for name, value in settings.items())
     return type(method).__name__ + (f"({_ADDRESS.sub('', ' '.join(told.split()))})" if told else "")
 
 

@@ -2,6 +2,7 @@
 
 import warnings
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 from sklearn.base import clone
@@ -40,10 +41,16 @@ def default_method(bags: Bags, random_state: int = 0) -> DefaultMethod:
         if is_stored(bags.instances):
             return _timed(llpgan.DLLP(), bags, random_state, "the rows stay on disk")
         return DefaultMethod(llpgan.BagLogistic(), "for tables it is quick, and good with few bags")
-    few = len(bags.bag_index) <= FEW_IMAGES and np.prod(bags.instances.shape[1:]) <= SMALL_IMAGE
-    if few and bags.n_bags >= 2 * _FOLDS and not is_stored(bags.instances):
+    if chooses_by_held_out_bags(bags):
         return _best_on_held_out_bags(bags, random_state)
     return _timed(llpgan.DLLP(), bags, random_state, "for many or large images it is the quickest network")
+
+
+def chooses_by_held_out_bags(bags: Bags) -> bool:
+    """Whether images are few and small enough to try several methods on them."""
+    shape = bags.instances.shape[1:]
+    few = len(bags.bag_index) <= FEW_IMAGES and bags.n_bags >= 2 * _FOLDS
+    return len(shape) == 3 and few and prod(shape) <= SMALL_IMAGE and not is_stored(bags.instances)
 
 
 def _best_on_held_out_bags(bags: Bags, random_state: int) -> DefaultMethod:
