@@ -1,9 +1,11 @@
 """Tables are standardised column by column, images put into [−1, 1]; and back."""
 
 import numpy as np
+import pytest
 import torch
 
 from llpgan.scaling import Scaling, Unscaling
+from llpgan.watching import TrainingWarning
 
 
 def test_columns_of_a_table_are_standardised(rng):
@@ -34,3 +36,24 @@ def test_the_way_back(rng):
     scaling = Scaling.of(table)
     rows = torch.tensor(table, dtype=torch.float32)
     torch.testing.assert_close(Unscaling(scaling)(scaling(rows)), rows)
+
+
+def test_the_way_back_of_a_constant_column_is_its_value(rng):
+    table = np.column_stack([rng.normal(size=20), np.full(20, 7.0)])
+    fakes = Unscaling(Scaling.of(table))(torch.full((2, 2), 5.0, requires_grad=True))
+    assert fakes[:, 1].tolist() == [7, 7]
+    fakes.sum().backward()
+    assert torch.isfinite(fakes).all()
+
+
+def test_a_column_that_single_precision_cannot_tell_is_left_out_with_a_warning(rng):
+    table = np.column_stack([rng.normal(size=20), 1e12 + rng.normal(size=20)])
+    with pytest.warns(TrainingWarning, match="column 1 varies too little"):
+        scaling = Scaling.of(table)
+    assert scaling(torch.tensor(table, dtype=torch.float32))[:, 1].abs().max() == 0
+
+
+def test_a_value_far_beyond_the_training_stays_finite():
+    scaled = Scaling.of(np.array([[0.0], [1e-20]]))(torch.tensor([[1e38], [-1e38]]))
+    assert torch.isfinite(scaled.square()).all()
+    assert scaled[0] > 0 > scaled[1]

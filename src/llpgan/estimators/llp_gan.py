@@ -7,7 +7,7 @@ from typing import Any, ClassVar, cast
 
 import torch
 from lightning_fabric import Fabric
-from sklearn.utils import check_random_state
+from sklearn.utils import check_random_state, check_scalar
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 from torch import nn
@@ -82,10 +82,10 @@ class LLPGAN(DeepClassifier):
     def sample(self, n: int, random_state: int | None = None) -> Array:
         """So many instances from the generator, in the range of the training instances."""
         check_is_fitted(self, "generator_")
-        _refuse_no_count(n)
+        n = int(check_scalar(n, "n", Integral, min_val=1))
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(int(check_random_state(random_state).randint(2**31)))
-            noise = self._noise()(int(n), self.noise_size, torch.device("cpu"))
+            noise = self._noise()(n, self.noise_size, torch.device("cpu"))
             device = next(self.generator_.parameters()).device  # not the CPU while a monitor looks on
             return self.generator_.eval()(noise.to(device)).cpu().numpy()
 
@@ -136,8 +136,3 @@ class LLPGAN(DeepClassifier):
 
     def _noise(self) -> Noise:
         return self.noise if callable(self.noise) else NOISES[self.noise]
-
-
-def _refuse_no_count(n: Any) -> None:
-    if not isinstance(n, Integral) or n < 1:
-        raise ValueError(f"n={n!r}: give how many instances to make, a whole number from 1")
