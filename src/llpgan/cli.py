@@ -96,9 +96,10 @@ def _arguments(name: str, function: Callable[..., Any], words: list[str]) -> dic
 
     configs = config_files(words)
     for path in configs:
-        if not path.is_file():
-            raise ArgumentError(None, f"--config: {path} is not a file")
-        refuse_bad_config(path)
+        try:
+            refuse_bad_config(path)
+        except FileNotFoundError as error:
+            raise ArgumentError(None, str(error)) from None
     arguments = arguments_of(name, function, words)
     for output in ("out", "to"):
         if isinstance(arguments.get(output), str):
