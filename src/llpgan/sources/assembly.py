@@ -19,7 +19,7 @@ from llpgan.sources.images import FOLDER_COLUMN, ImageEncoder
 from llpgan.sources.joining import bag_keys
 from llpgan.sources.leaks import counts_by_bag, refuse_leak, warn_of_determining, warn_of_likely_labels
 from llpgan.sources.opening import open_rows
-from llpgan.sources.options import check_options, names
+from llpgan.sources.options import check_options, names, refuse_empty_path
 from llpgan.sources.rows import Encoder, Rows
 from llpgan.sources.shares import Shares, are_of_labels, bag_table, shares_of_counts, shares_of_table
 from llpgan.sources.table_encoder import TableEncoder
@@ -116,7 +116,8 @@ def learned_encoder(
         return ArrayEncoder.learned(rows)
     image = image or rows.image
     if image is not None:
-        return ImageEncoder.learned(rows, image, image_size)
+        with _given.argument("image"):
+            return ImageEncoder.learned(rows, image, image_size)
     with values.of(rows.name):
         return TableEncoder.learned(rows.table, columns, reserved)
 
@@ -156,6 +157,7 @@ def refuse_options_of_images(
 def _opened(instances: Any, columns: Columns, bag: Any) -> Rows:
     """The rows, with columns of bags read so that different ids stay different."""
     ids = () if bag is None else names(bag, "bag")
+    refuse_empty_path(instances, "instances")
     if isinstance(instances, str | Path | Rows):
         return open_rows(instances, columns.categories, ids)
     with _given.argument("instances"):

@@ -32,6 +32,12 @@ def check_options(
     _checks.tolerance(tolerance)
 
 
+def refuse_empty_path(given: Any, option: str) -> None:
+    """Refuse an empty text, which would be the path of the current folder."""
+    if isinstance(given, str) and not given.strip():
+        raise ValueError(f"{option} is an empty text: the path of a file or folder would be right")
+
+
 def names(given: Any, option: str) -> list[str]:
     """One name of a column, or several.
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from llpgan import _checks, _given
 from llpgan.sources import values
 from llpgan.sources.joining import BagTable, counts_as_shares
+from llpgan.sources.options import refuse_empty_path
 from llpgan.sources.reading import name_of, read_table
 
 Array = NDArray[Any]
@@ -49,7 +50,8 @@ def bag_table(
     """The table of proportions or of counts; ``text`` are the columns of bags that hold text in the source."""
     given, what = (counts, "counts") if proportions is None else (proportions, "proportions")
     file = name_of(given, f"the table of {what}")
-    if isinstance(given, str | Path):
+    refuse_empty_path(given, what)
+    if isinstance(given, str | Path) and Path(given).is_file():
         table = read_table(given, text, bag_columns)
         return BagTable.of(table, bag_columns, classes, file)
     with _given.argument(what):
