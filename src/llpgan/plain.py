@@ -5,6 +5,7 @@ here. (A general format such as skops does the same, but imports all of scikit-l
 """
 
 from collections.abc import Mapping
+from dataclasses import fields
 from importlib import import_module
 from typing import Any
 
@@ -115,14 +116,20 @@ def _made(name: str, attributes: dict[str, Any]) -> Any:
     if name not in _TYPES:
         raise ValueError(f"a {name!r} is nothing that a model holds")
     kind = getattr(import_module(_TYPES[name]), name)
-    if hasattr(kind, "get_params"):  # a trained estimator has its settings, and what it learned
-        settings = {key: value for key, value in attributes.items() if not is_learned(key)}
-    else:
-        settings = attributes
     try:
-        refuse_misfit(kind, settings)
+        if hasattr(kind, "_probabilities"):
+            _refuse_other_attributes(kind, attributes)
+        else:
+            refuse_misfit(kind, attributes)
     except ValueError as error:
         raise ValueError(f"a {name} is damaged: {error}") from None
     made = kind.__new__(kind)
     vars(made).update(attributes)
     return made
+
+
+def _refuse_other_attributes(kind: Any, attributes: Mapping[str, Any]) -> None:
+    """Refuse what is not a trained estimator: its settings, and what it learned."""
+    settings = {name for name in attributes if not is_learned(name)}
+    if wrong := settings ^ {field.name for field in fields(kind)}:
+        raise ValueError(f"it lacks {min(wrong)!r}, or should not have it")

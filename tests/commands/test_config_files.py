@@ -24,7 +24,7 @@ def test_a_config_file_that_is_a_trap_or_no_text_is_refused_by_name(content, sai
 
 def test_a_pipe_is_not_waited_for(tmp_path):
     os.mkfifo(tmp_path / "options.yaml")
-    with pytest.raises(FileNotFoundError, match=r"options\.yaml is not a file"):
+    with pytest.raises(ValueError, match=r"options\.yaml is not a file"):
         refuse_bad_config(tmp_path / "options.yaml")
 
 

@@ -32,7 +32,9 @@ def save(tmp_path):
 
 def test_a_pipe_is_not_waited_for(tmp_path):
     os.mkfifo(tmp_path / "a.png")
-    with pytest.raises(ValueError, match=r"row 0: .*a\.png is not an image, but a folder, a pipe or a device"):
+    with pytest.raises(
+        ValueError, match=r"row 0: .*a\.png is not an image that can be read: it is a folder, a pipe"
+    ):
         Bags.from_tables({"image": [str(tmp_path / "a.png")], "bag": ["a"]}, BY_PATH, bag="bag", image="image")
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from llpgan.sources import csv_blocks, open_rows, open_stream
@@ -70,6 +70,7 @@ UNQUOTED = st.from_regex(r'[x1][x1 "]{0,4}', fullmatch=True)
 ROW = st.tuples(QUOTED | UNQUOTED, QUOTED | UNQUOTED)
 
 
+@settings(deadline=None)
 @given(st.lists(ROW, min_size=1, max_size=9), st.sampled_from([5, 11, 30]))
 def test_any_quotes_in_blocks_are_read_as_at_once(rows, size):
     with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:

@@ -304,6 +304,8 @@ def test_a_build_that_is_killed_leaves_nothing_that_opens(files):
     with pytest.raises(FileNotFoundError, match=r"is not a store: it has no store.json"):
         open_store(left)
     assert store_tables("people.parquet", "store", "results.parquet", bag="state").n_bags == 30
+    assert not left.exists()
+    assert [path for path in files.iterdir() if path.name.startswith(".")] == []
 
 
 def test_a_median_is_that_of_a_random_sample(monkeypatch):

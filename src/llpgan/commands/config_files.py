@@ -23,8 +23,10 @@ def config_files(options: Sequence[str]) -> list[Path]:
 
 def refuse_bad_config(path: Path) -> None:
     """Refuse a file that is not YAML, or would grow beyond all bounds when it is read."""
+    if not path.exists():
+        return  # which the parser says
     if not path.is_file():
-        raise FileNotFoundError(f"--config: {path} is not a file")
+        raise ValueError(f"--config: {path} is not a file, but a folder, a pipe or a device")
     if path.stat().st_size > _MOST_BYTES:
         raise ValueError(f"--config: {path} has more than {_MOST_BYTES:,} bytes: this is not a file of options")
     try:

@@ -130,7 +130,7 @@ def _paths(rows: Rows, column: str) -> Iterator[tuple[Path, str]]:
 def _opened(path: Path, where: str) -> Image.Image:
     """The image, read as a whole, so that a file that is cut off is found here."""
     if path.exists() and not path.is_file():  # to open a pipe would wait for a writer
-        raise ValueError(f"{where}: {path} is not an image, but a folder, a pipe or a device")
+        raise ValueError(f"{where}: {path} is not an image that can be read: it is a folder, a pipe or a device")
     try:
         with Image.open(path) as image:
             image.load()
