@@ -45,6 +45,7 @@ DAMAGED = {
     "scores of other bags": json.dumps(ROW | {"cross_entropy": [1.0, 2.0]}),
     "scores that are texts": json.dumps(ROW | {"cross_entropy": ["low"]}),
     "a failure without words": json.dumps(ROW | {"failed": 1}),
+    "notes that are none": json.dumps(ROW | {"notes": 1}),
     "brackets": "[" * 100_000,
 }
 

@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from llpgan.schemas import matches
 from llpgan.selection.trials import SCORES
 
 Row = dict[str, Any]
@@ -76,15 +77,14 @@ def _is_row(row: Any) -> bool:
         return False
     if not all(_is_number(row.get(name)) for name in _NUMBERS):
         return False
-    if not all(isinstance(note, str) for note in row.get("notes", [])):
+    if not matches(row.get("notes", []), list[str]):
         return False
     if "failed" in row:
         return isinstance(row["failed"], str)
     lists: list[Any] = [row.get(name) for name in ("bags", *SCORES)]
-    return all(
-        isinstance(each, list) and each and len(each) == len(lists[0]) and all(map(_is_number, each))
-        for each in lists
-    )
+    if not all(isinstance(each, list) and each and all(map(_is_number, each)) for each in lists):
+        return False
+    return len(set(map(len, lists))) == 1
 
 
 def _is_number(value: Any) -> bool:
