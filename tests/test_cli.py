@@ -152,7 +152,7 @@ def test_an_output_that_exists_is_kept_unless_overwrite(files, capsys):
     before = (files / "model" / "model.json").read_bytes()
     assert cli.main([*FIT[:-1], "InvCal"]) == 1
     assert (
-        "error: model exists: name another output, or allow it to be replaced (overwrite)"
+        "error: model exists: name another output, or allow it to be replaced (--overwrite)"
         in capsys.readouterr().err
     )
     assert (files / "model" / "model.json").read_bytes() == before
