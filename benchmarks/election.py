@@ -107,13 +107,15 @@ def summarised(rows: list[Row], method: str) -> Row:
         "accuracy (%)": spread([100 * row["accuracy"] for row in found], 2),
         "AUC": spread([row["auc"] for row in found], 4),
         "log loss": spread([row["log_loss"] for row in found], 3),
-        "calibration error": spread([row["calibration_error"] for row in found], 3),
+        "calibration error": spread([row["calibration_error"] for row in found if "calibration_error" in row], 3),
         "bag error": spread([row["bag_error"] for row in found], 4),
         "seeds": len(found),
     }
 
 
 def spread(values: list[float], digits: int) -> str:
-    """Mean and standard deviation."""
+    """Mean and standard deviation; empty where nothing was measured."""
+    if not values:
+        return ""
     mean = f"{statistics.mean(values):.{digits}f}"
     return mean if len(values) < 2 else f"{mean} ± {statistics.stdev(values):.{digits}f}"

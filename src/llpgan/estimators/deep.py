@@ -380,7 +380,7 @@ def made(parameter: str, make: Callable[..., nn.Module], *arguments: Any) -> nn.
 def _refuse_betas(betas: Any) -> None:
     if betas is None:
         return
-    if len(betas) != 2 or not all(isinstance(beta, float | int) and 0 <= beta < 1 for beta in betas):
+    if len(betas) != 2 or not all(isinstance(beta, Real) and 0 <= float(beta) < 1 for beta in betas):
         raise ValueError(f"betas={betas!r}: give two numbers from 0 to below 1, such as (0.5, 0.999)")
 
 
