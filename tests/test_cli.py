@@ -214,7 +214,7 @@ def test_debug_shows_the_traceback(files):
         ),
         (["fit", "photos", "--image_size", "a,b"], "--image_size: whole numbers are expected"),
         (["fit"], "the following arguments are required: data"),
-        (["fit", "--config", "nowhere.yaml"], "--config: nowhere.yaml is not a file"),
+        (["fit", "--config", "nowhere.yaml"], "--config: File does not exist"),
         (["fit", "people.csv", "--method", "dllp"], r"there is no method 'dllp' \(did you mean DLLP\?\)"),
         (["compare", "people.csv", "--methods", "[Magic]"], "there is no method 'Magic'; there are DLLP"),
         (["compare", "people.csv", "--time_limit", "soon"], "--time_limit: Expected a number"),

@@ -96,10 +96,7 @@ def _arguments(name: str, function: Callable[..., Any], words: list[str]) -> dic
 
     configs = config_files(words)
     for path in configs:
-        try:
-            refuse_bad_config(path)
-        except FileNotFoundError as error:
-            raise ArgumentError(None, str(error)) from None
+        refuse_bad_config(path)
     arguments = arguments_of(name, function, words)
     for output in ("out", "to"):
         if isinstance(arguments.get(output), str):

@@ -160,7 +160,7 @@ def test_images_of_a_bag_without_proportions(tmp_path, save):
 WRONG_PATHS = {
     "no file": ("bag,path\na,1.png\nb,9.png\n", FileNotFoundError, "row 1: there is no image {folder}/9.png"),
     "no path": ("bag,path\na,1.png\nb,\n", ValueError, "row 1: no path in column 'path'"),
-    "a folder": ("bag,path\na,1.png\nb,sub\n", ValueError, "row 1: {folder}/sub is not an image, but a folder"),
+    "a folder": ("bag,path\na,1.png\nb,sub\n", ValueError, "row 1: {folder}/sub is not an image that can be read"),
     "no column": ("bag,file\na,1.png\nb,1.png\n", ValueError, "has no column 'path'; there are 'bag', 'file'"),
 }
 
