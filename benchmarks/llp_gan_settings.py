@@ -1,4 +1,4 @@
-"""LLP-GAN's momentum, λ, weight decay and number of fakes on images, by held-out bags: see :mod:`benchmarks.settings_by_bags`."""
+"""LLP-GAN's momentum, λ, decay and fakes on images, by held-out bags: see :mod:`benchmarks.settings_by_bags`."""
 
 from benchmarks.mnist_part import EPOCHS, MNIST_PART
 from benchmarks.rows import Row
