@@ -99,6 +99,9 @@ def test_pages_that_are_paths_are_not_ours(tmp_path):
     write_sealed(tmp_path / "model" / "mark.json", {"pages": ["../letter", "page.html"]}, 1)
     write_folder(tmp_path / "model", overwrite=True)
     assert (tmp_path / "letter").read_text() == "mine"
+    write_sealed(tmp_path / "model" / "mark.json", {"pages": 3}, 1)
+    with pytest.raises(FileExistsError, match=r"page\.html is not a file as llpgan left it"):
+        write_folder(tmp_path / "model", overwrite=True)
 
 
 def test_a_folder_behind_a_link_is_replaced_where_it_is(tmp_path):

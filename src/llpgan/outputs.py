@@ -34,7 +34,8 @@ class FolderKind:
         content = sealed_content(folder / self.mark)
         if content is None:
             return ()
-        pages = [name for name in content.get("pages", self.pages) if Path(str(name)).name == name]
+        told = content.get("pages", self.pages)
+        pages = [name for name in told if Path(str(name)).name == name] if isinstance(told, list | tuple) else []
         return (*pages, *self.files, self.mark)
 
     def refuse_other(self, folder: Path) -> None:
