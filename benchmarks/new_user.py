@@ -7,6 +7,7 @@ its shares. ``fit`` runs as a user would run it, in a process of its own, and is
 import subprocess
 import sys
 import time
+from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from PIL import Image
 from sklearn.datasets import load_digits
 
-from benchmarks.rows import Row
+from benchmarks.rows import RESULTS, Row, measured_rows
 from llpgan import load
 
 DIGITS, N_BAGS, BAG_SIZE, SEEDS = (0, 1, 2), 25, 16, (0, 1, 2)
@@ -25,7 +26,8 @@ Array = NDArray[Any]
 
 
 def run() -> list[Row]:
-    return [measured(method, seed) for method in METHODS for seed in SEEDS]
+    cells = product(METHODS, SEEDS)
+    return measured_rows(RESULTS / "new_user.jsonl", ("method", "seed"), cells, measured)
 
 
 def measured(method: str, seed: int) -> Row:
@@ -42,8 +44,6 @@ def measured(method: str, seed: int) -> Row:
         model = load(f"{folder}/model")
     right = model.predict(images[n:]) == labels[n:].astype(str)
     return {
-        "method": method,
-        "seed": seed,
         "taken": type(model).__name__,
         "accuracy": round(100 * float(right.mean()), 1),
         "test_images": len(right),
