@@ -33,7 +33,7 @@ def precision_for(precision: str, network: nn.Module, device: torch.device) -> s
     """The precision to train a network in.
 
     For "auto", "bf16-mixed" where the network has several convolutions and the device computes in bfloat16
-    natively, which takes half the time and costs no accuracy (``results/precision.md``); else "32-true".
+    natively, which takes about half the time of a step; else "32-true".
     """
     if precision != "auto":
         return precision
