@@ -12,7 +12,7 @@ from benchmarks.odd_even import odd_against_even
 from benchmarks.rows import Row
 from llpgan import Bags
 from llpgan.estimators.alter_svm import Problem, annealed
-from llpgan.estimators.linear import Features
+from llpgan.estimators.linear_scores import Features
 
 Array = NDArray[Any]
 BAG_SIZE, C, PROPORTION_WEIGHT, FIRST, SMALL = 16, 1.0, 10.0, 1e-4, 1e-4

@@ -13,10 +13,10 @@ import torch
 
 from benchmarks.rows import RESULTS, Row, as_markdown, measured_rows, write_aside
 from llpgan import DLLP, LLPGAN
-from llpgan.bagging import random_bags
 from llpgan.bags import Bags
-from llpgan.datasets import load_digits
-from llpgan.epochs import kept_epoch
+from llpgan.data.bagging import random_bags
+from llpgan.data.datasets import load_digits
+from llpgan.training.epoch_choice import kept_epoch
 
 METHODS = {"DLLP": DLLP, "LLPGAN": LLPGAN}
 BAG_SIZES, SEEDS = (16, 64), range(5)

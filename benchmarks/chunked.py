@@ -7,8 +7,8 @@ from benchmarks.memory import bytes_now, forget_peak, in_a_new_process, peak_byt
 from benchmarks.rows import Row
 from benchmarks.timing import Work, ratio_row, timed_in_turns
 from llpgan import Bags
-from llpgan.devices import fabric_for
-from llpgan.loading import BagDataset
+from llpgan.training.batches import BagDataset
+from llpgan.training.devices import fabric_for
 
 TIMED = {(16_384, 2_048): 15, (65_536, 8_192): 9}  # bag size and chunk: rounds
 MILLION, AT_ONCE = 1_000_000, 8_192

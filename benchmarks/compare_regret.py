@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 from benchmarks.data_folders import folder_of
 from benchmarks.rows import RESULTS, Row, as_markdown, measured_rows, write_aside
 from llpgan import DLLP, AlternatingMeanMap, InvCal, LaplacianMeanMap, MeanMap
-from llpgan.bagging import feature_bags, into_bags, random_bags
 from llpgan.bags import Bags
-from llpgan.datasets import load_adult, load_digits, load_election
+from llpgan.data.bagging import feature_bags, into_bags, random_bags
+from llpgan.data.datasets import load_adult, load_digits, load_election
 from llpgan.estimators.base import LLPClassifier
-from llpgan.selection import Comparison, compare
-from llpgan.selection.trials import SCORES
+from llpgan.evaluation.selection import Comparison, compare
+from llpgan.evaluation.selection.trials import SCORES
 
 Array = NDArray[Any]
 SEEDS = range(3)

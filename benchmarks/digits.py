@@ -11,8 +11,8 @@ import torch
 
 from benchmarks.rows import RESULTS, Row, as_markdown, measured_rows, write_aside
 from llpgan import DLLP, LLPGAN
-from llpgan.bagging import random_bags
-from llpgan.datasets import load_digits
+from llpgan.data.bagging import random_bags
+from llpgan.data.datasets import load_digits
 
 METHODS = {"LLPGAN": LLPGAN, "DLLP": DLLP}
 BAG_SIZES = (1, 16, 64)  # bags of one are labels: the supervised floor

@@ -14,8 +14,8 @@ import torch
 
 import llpgan
 from benchmarks.rows import RESULTS, Row, as_markdown, measured_rows, write_aside
-from llpgan.commands.demo import from_every_vote
-from llpgan.datasets.election import Election, load_election
+from llpgan.cli.demo import from_every_vote
+from llpgan.data.datasets.election import Election, load_election
 from llpgan.estimators import METHODS
 from llpgan.estimators.base import Array
 from llpgan.evaluation import bag_scores, label_scores

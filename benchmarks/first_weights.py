@@ -15,10 +15,10 @@ from benchmarks.data_folders import folder_of
 from benchmarks.rows import Row
 from benchmarks.settings_by_bags import Array, Data, compared
 from llpgan import DLLP
-from llpgan.datasets import load_cifar10
-from llpgan.datasets.split import Split
-from llpgan.networks import Classifier, cifar_classifier, settle
-from llpgan.networks.parts import Activation, Shape
+from llpgan.data.datasets import load_cifar10
+from llpgan.data.datasets.split import Split
+from llpgan.training.networks import Classifier, cifar_classifier, settle
+from llpgan.training.networks.network_parts import Activation, Shape
 
 N_ROWS, EPOCHS, BAG_SIZE, DRAW = 12_500, 5, 16, 100
 _PUBLISHED = np.array([0.2, 0.5, 0.5])
@@ -58,7 +58,7 @@ def _normed(make_norm: Callable[[int], nn.Module], network: Classifier) -> None:
 
 def _weight_normed(instances: Array, network: Classifier) -> None:
     """Settled on instances here: a layer whose weight is a function of others cannot be settled later."""
-    from llpgan.chunks import as_tensor
+    from llpgan.training.chunked_gradients import as_tensor
 
     network.settles = False
     settle(network, as_tensor(instances[:256]).float() / 127.5 - 1)

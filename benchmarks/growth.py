@@ -21,9 +21,9 @@ from benchmarks.growth_figure import fits, growth_figure, page
 from benchmarks.memory import bytes_now, forget_peak, peak_bytes
 from benchmarks.rows import RESULTS, Row, made_with, write_aside
 from llpgan import DLLP, LLPGAN, Bags
+from llpgan.bags.fit_warnings import TrainingWarning
+from llpgan.data.experiments.figures import save_figure
 from llpgan.estimators.deep import DeepClassifier
-from llpgan.experiments.figures import save_figure
-from llpgan.watching import TrainingWarning
 
 METHODS = {"DLLP": DLLP, "LLPGAN": LLPGAN}
 N_FEATURES = 20

@@ -6,8 +6,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from benchmarks.rows import Row, as_markdown
-from llpgan.experiments.figures import COLOURS, SOFT, Draw, panels
-from llpgan.experiments.times import growth
+from llpgan.data.experiments.figures import COLOURS, SOFT, Draw, panels
+from llpgan.data.experiments.times import growth
 
 AXES = {
     "rows": "rows",

@@ -7,8 +7,8 @@ from benchmarks.memory import bytes_now, forget_peak, in_a_new_process, peak_byt
 from benchmarks.rows import Row
 from benchmarks.shapes import CIFAR, MNIST
 from llpgan import DLLP, LLPGAN, Bags
-from llpgan.devices import fabric_for
-from llpgan.loading import BagDataset
+from llpgan.training.batches import BagDataset
+from llpgan.training.devices import fabric_for
 
 METHODS = {"DLLP": DLLP, "LLPGAN": LLPGAN}
 NETWORKS: dict[str, tuple[int, ...]] = {"table of 20 columns": (20,), "MNIST": MNIST, "CIFAR": CIFAR}

@@ -26,7 +26,7 @@ from benchmarks.data_folders import folder_of
 from benchmarks.rows import RESULTS, Row, as_markdown, measured_rows, write_aside
 from llpgan import MeanMap
 from llpgan.bags import Bags
-from llpgan.datasets import load_adult, load_election, load_mnist
+from llpgan.data.datasets import load_adult, load_election, load_mnist
 from llpgan.evaluation import estimate_accuracy, randomness_test
 
 Array = NDArray[Any]

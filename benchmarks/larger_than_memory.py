@@ -23,9 +23,10 @@ from rich.console import Console
 
 from benchmarks.memory import peak_bytes
 from benchmarks.rows import RESULTS, Row, write_aside
-from llpgan import DLLP, load, save, stores
-from llpgan.commands.predict import predict, predictions
-from llpgan.sources import open_rows
+from llpgan import DLLP, load, save
+from llpgan.cli.predict import predict, predictions
+from llpgan.tables import open_rows
+from llpgan.tables import store as stores
 
 N_ROWS, N_NUMBERS, ROWS_A_BAG = 20_000_000, 18, 1_000  # and a whole number and a text: 20 columns
 BAGS_A_STEP = 16

@@ -5,8 +5,8 @@ from typing import Any
 from numpy.typing import NDArray
 
 from llpgan import Bags
-from llpgan.bagging import random_bags
-from llpgan.datasets import load_digits
+from llpgan.data.bagging import random_bags
+from llpgan.data.datasets import load_digits
 
 Array = NDArray[Any]
 

@@ -11,7 +11,7 @@ from benchmarks.rows import Row
 from benchmarks.shapes import CIFAR
 from benchmarks.timing import Work, timed_in_turns
 from llpgan.estimators.deep import quick
-from llpgan.networks import cifar_classifier
+from llpgan.training.networks import cifar_classifier
 
 N, SIDE, ROUNDS = 64, 2048, 15
 

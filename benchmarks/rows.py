@@ -6,8 +6,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from llpgan.experiments.measuring import machine
-from llpgan.files import whole_file
+from llpgan.data.experiments.cell_measuring import machine
+from llpgan.utils.atomic_files import whole_file
 
 Row = dict[str, Any]
 RESULTS = Path(__file__).parent.parent / "results"

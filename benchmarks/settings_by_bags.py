@@ -18,8 +18,8 @@ from scipy.special import entr
 from sklearn.base import clone
 
 from benchmarks.rows import RESULTS, Row, as_markdown, measured_rows, write_aside
-from llpgan.bagging import into_bags, random_bags
 from llpgan.bags import Bags
+from llpgan.data.bagging import into_bags, random_bags
 from llpgan.estimators.deep import DeepClassifier
 
 HELD_OUT = 0.2

@@ -16,11 +16,11 @@ from benchmarks.plain import plain_bags, plain_dllp_step, plain_epoch
 from benchmarks.rows import Row
 from benchmarks.timing import seconds_of
 from llpgan import DLLP, Bags
-from llpgan.bagging import random_bags
-from llpgan.datasets import load_digits
-from llpgan.datasets.split import Split
-from llpgan.networks import mlp_classifier
-from llpgan.scaling import Scaling
+from llpgan.data.bagging import random_bags
+from llpgan.data.datasets import load_digits
+from llpgan.data.datasets.split import Split
+from llpgan.training.input_scaling import Scaling
+from llpgan.training.networks import mlp_classifier
 
 ENOUGH, BAG_SIZE, SEEDS = 0.97, 16, range(5)
 RATES = (3e-4, 1e-3, 3e-3)  # the authors', the middle, and our default for tables, which here falls later on

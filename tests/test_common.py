@@ -15,7 +15,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import llpgan
-from llpgan import Bags, watching
+from llpgan import Bags
+from llpgan.bags import fit_warnings
 from llpgan.estimators import METHODS
 
 
@@ -237,8 +238,8 @@ def test_bags_that_tell_nothing_are_told_before_training_and_make_nobody_sure(es
             except ValueError as error:
                 assert "cannot tell the classes apart" in str(error)
                 continue
-        said = [w for w in caught if issubclass(w.category, watching.TrainingWarning)]
-        assert [w.category for w in said] == [watching.UninformativeBagsWarning]
+        said = [w for w in caught if issubclass(w.category, fit_warnings.TrainingWarning)]
+        assert [w.category for w in said] == [fit_warnings.UninformativeBagsWarning]
         if not hasattr(estimator, "precision"):
             np.testing.assert_allclose(probabilities, np.tile([0.6, 0.4], (60, 1)), atol=1e-3)
 
@@ -250,7 +251,7 @@ def test_no_nan_leaves_a_model(estimator, bags, monkeypatch):
     lost[7] = np.nan
     monkeypatch.setattr(type(model), "_probabilities", lambda self, instances: lost)
     for use in (model.predict, model.predict_proba):
-        with pytest.raises(watching.TrainingError, match="gives row 7 no probabilities"):
+        with pytest.raises(fit_warnings.TrainingError, match="gives row 7 no probabilities"):
             use(bags.instances)
 
 

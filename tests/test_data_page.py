@@ -40,6 +40,6 @@ def test_the_examples_run_and_give_what_the_page_says(folder):
 def test_the_leak_that_the_page_shows_is_refused(folder):
     said = {}
     leak = next(text for kind, _, text in BLOCKS if "voted_trump" in text)
-    exec("from llpgan import Bags\nfrom llpgan.sources import Columns\n" + leak, said)
+    exec("from llpgan import Bags\nfrom llpgan.tables import Columns\n" + leak, said)
     with pytest.raises(ValueError, match="column 'voted_trump' looks like the label"):
         said["Bags"].from_tables(said["people"], said["results"], bag="state")

@@ -13,8 +13,8 @@ import pytest
 import sklearn
 from PIL import Image
 
-from llpgan import cli
-from llpgan.datasets.election import PEOPLE, RESULTS
+from llpgan.cli import main
+from llpgan.data.datasets.election import PEOPLE, RESULTS
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -71,7 +71,7 @@ def test_the_page_runs_as_it_is_printed(page, tmp_path, monkeypatch):
                 assert kind in ("", "console"), f"{page.name}: a block of kind {kind!r} is neither run nor a file"
                 for program, *words in commands(text):
                     assert program == "llpgan", f"{page.name}: {program} is not run; say why before the block"
-                    assert cli.main(words) == 0, f"{page.name}: llpgan {shlex.join(words)}"
+                    assert main.main(words) == 0, f"{page.name}: llpgan {shlex.join(words)}"
 
 
 def test_the_only_blocks_that_are_not_run_say_why():

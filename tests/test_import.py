@@ -26,7 +26,9 @@ def test_names_are_found_when_they_are_used():
 
 def test_the_help_loads_nothing_heavy():
     heavy = ["numpy", "torch", "sklearn", "pyarrow", "rich", "jsonargparse"]
-    code = f"import sys; from llpgan.cli import main; main(['--help']); print({set(heavy)} & sys.modules.keys())"
+    code = (
+        f"import sys; from llpgan.cli.main import main; main(['--help']); print({set(heavy)} & sys.modules.keys())"
+    )
     assert python(code).splitlines()[-1] == "set()"
 
 
@@ -36,5 +38,6 @@ def test_a_method_without_a_network_is_fitted_without_torch(tmp_path, method):
     rows = "".join(f"s{i % 12},{i % 7},{'yes' if i % 12 > i % 7 else 'no'}\n" for i in range(240))
     (tmp_path / "people.csv").write_text("state,age,vote\n" + rows)
     command = ["fit", f"{tmp_path}/people.csv", "--bag", "state", "--label", "vote", "--out", f"{tmp_path}/model"]
-    code = f"import sys; from llpgan.cli import main; print(main({[*command, *method]!r}), 'torch' in sys.modules)"
+    arguments = [*command, *method]
+    code = f"import sys; from llpgan.cli.main import main; print(main({arguments!r}), 'torch' in sys.modules)"
     assert python(code) == "0 False"

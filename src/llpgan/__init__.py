@@ -24,17 +24,17 @@ if TYPE_CHECKING:
     from llpgan.estimators.laplacian_mean_map import LaplacianMeanMap as LaplacianMeanMap
     from llpgan.estimators.llp_gan import LLPGAN as LLPGAN
     from llpgan.estimators.mean_map import MeanMap as MeanMap
-    from llpgan.model_files import load as load
-    from llpgan.model_files import save as save
-    from llpgan.sources import Columns as Columns
+    from llpgan.persistence import load as load
+    from llpgan.persistence import save as save
+    from llpgan.tables import Columns as Columns
 
 __version__ = "0.1.0"
 
 _HOMES = {
     "Bags": "llpgan.bags",
-    "Columns": "llpgan.sources",
-    "load": "llpgan.model_files",
-    "save": "llpgan.model_files",
+    "Columns": "llpgan.tables",
+    "load": "llpgan.persistence",
+    "save": "llpgan.persistence",
     **METHODS,
 }
 __all__ = [

@@ -2,7 +2,7 @@
 
 import sys
 
-from llpgan.cli import main
+from llpgan.cli.main import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -13,7 +13,7 @@ from sklearn.svm import SVC
 from llpgan import AlterSVM, Bags
 from llpgan.estimators.alter_svm import Problem
 from llpgan.estimators.kernels import KernelMap
-from llpgan.estimators.linear import Features, Linear
+from llpgan.estimators.linear_scores import Features, Linear
 from llpgan.estimators.proportion_svm import fit_svm, hinge
 
 

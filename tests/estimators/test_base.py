@@ -10,7 +10,7 @@ import pytest
 from sklearn.model_selection import GroupKFold, cross_val_score
 
 from llpgan import BagLogistic, Bags, MeanMap, load, save
-from llpgan.sources import Columns
+from llpgan.tables import Columns
 
 README = Path(__file__).parent.parent.parent / "README.md"
 

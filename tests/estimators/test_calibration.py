@@ -7,7 +7,7 @@ from scipy.special import expit, softmax
 from llpgan import DLLP, LLPGAN, Bags, load, save
 from llpgan.estimators.calibration import calmest_spread, few_large_bags, tempered
 from llpgan.evaluation import label_scores
-from llpgan.onnx_export import to_onnx
+from llpgan.persistence.onnx import to_onnx
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from sklearn.exceptions import NotFittedError
 from torch import nn
 
 from llpgan import DLLP, LLPGAN, Bags
-from llpgan.networks import ladder_mnist_classifier, mlp_classifier, mlp_generator
+from llpgan.training.networks import ladder_mnist_classifier, mlp_classifier, mlp_generator
 
 METHODS = [DLLP, LLPGAN]
 
@@ -215,7 +215,10 @@ def test_held_out_bags_of_other_classes_are_refused(bags):
 def test_a_network_of_ours_is_the_same_setting_in_another_process(bags, tmp_path):
     """A function's repr has an address: the checkpoint of a killed process could never be continued."""
     model = DLLP(classifier=mlp_classifier, checkpoint=tmp_path / "state", random_state=0)
-    assert model._checkpoint(bags).fingerprint["classifier"] == "llpgan.networks.mlp.mlp_classifier"
+    assert (
+        model._checkpoint(bags).fingerprint["classifier"]
+        == "llpgan.training.networks.dense_networks.mlp_classifier"
+    )
 
 
 def test_a_monitor_that_samples_changes_nothing(bags):

@@ -6,7 +6,7 @@ from sklearn.metrics.pairwise import linear_kernel, rbf_kernel
 
 from llpgan import Bags, InvCal
 from llpgan.estimators.inv_cal import bag_mean_kernel, fit_kernel_tubes, fit_tubes, log_odds_tubes
-from llpgan.estimators.linear import Features
+from llpgan.estimators.linear_scores import Features
 
 each_epsilon = pytest.mark.parametrize("epsilon", [0.0, 0.02], ids=["no tube", "tubes"])
 each_weight = pytest.mark.parametrize("C", [0.1, 1.0, 10.0])

@@ -2,12 +2,13 @@ import numpy as np
 import pytest
 from sklearn.metrics import accuracy_score
 
-from llpgan import DLLP, Bags, MeanMap, epochs
+from llpgan import DLLP, Bags, MeanMap
 from llpgan.report import tell
 from llpgan.report.charts import kept_epoch
-from llpgan.report.pictures import _mosaic
-from llpgan.report.settings import settings_of
-from llpgan.report.words import shorten, shown_classes, worst_bags, worst_class
+from llpgan.report.formatting import shorten, shown_classes, worst_bags, worst_class
+from llpgan.report.image_mosaics import _mosaic
+from llpgan.report.settings_in_words import settings_of
+from llpgan.training import epoch_choice
 from tests.plain import plain_mlp
 from tests.report.conftest import told
 
@@ -61,7 +62,7 @@ def test_settings_have_no_addresses():
 
 def test_the_epoch_that_was_kept_met_the_held_out_bags_best():
     story = told("three classes", False)
-    assert kept_epoch(story) == epochs.kept_epoch(story.history) > 0
+    assert kept_epoch(story) == epoch_choice.kept_epoch(story.history) > 0
     assert kept_epoch(told("images", False)) is None
 
 

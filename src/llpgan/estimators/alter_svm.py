@@ -18,7 +18,7 @@ from llpgan.bags import Bags
 from llpgan.estimators.bag_labels import RankedBags, signs_of_shares
 from llpgan.estimators.base import Array
 from llpgan.estimators.inv_cal import fit_tubes, log_odds_tubes
-from llpgan.estimators.linear import Features, Linear
+from llpgan.estimators.linear_scores import Features, Linear
 from llpgan.estimators.one_vs_rest import ProbabilityOf
 from llpgan.estimators.proportion_svm import ProportionSVM, fit_svm, hinge, with_probabilities
 

@@ -11,13 +11,13 @@ from sklearn.base import clone
 from sklearn.utils._param_validation import Interval
 
 from llpgan.bags import Bags
+from llpgan.bags.fit_warnings import TrainingWarning
 from llpgan.estimators.bag_labels import best_labels
 from llpgan.estimators.base import Array, LLPClassifier
 from llpgan.estimators.classical import ClassicalClassifier
-from llpgan.estimators.linear import Features, Linear, one_blas_thread
+from llpgan.estimators.linear_scores import Features, Linear, one_blas_thread
 from llpgan.estimators.mean_map import MeanMap
 from llpgan.estimators.mean_operator import class_probabilities, class_scores, fit_log_partition
-from llpgan.watching import TrainingWarning
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -12,13 +12,14 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from llpgan import _checks, _given, naming, watching
-from llpgan._callers import warn_once
-from llpgan.bags import Bags, refuse_other_than_bags
-from llpgan.stored_instances import StoredInstances
+from llpgan.bags import fit_warnings, validation
+from llpgan.bags.bags import Bags, refuse_other_than_bags
+from llpgan.bags.stored_instances import StoredInstances
+from llpgan.utils import array_input, class_names
+from llpgan.utils.callers import warn_once
 
 if TYPE_CHECKING:
-    from llpgan.sources import Encoder
+    from llpgan.tables import Encoder
 
 Array = NDArray[Any]
 _BAGS_OF_ONE = (
@@ -93,7 +94,7 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self, "classes_")
         instances = self._checked(instances, reset=False)
-        _checks.instances(instances, self._feature_names())
+        validation.instances(instances, self._feature_names())
         self._refuse_other_shape(instances)
         probabilities = self._probabilities(instances)
         self._refuse_no_probabilities(probabilities, instances)
@@ -112,7 +113,7 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return self._instances_of(X)
         if self.encoder_ is None:
             return _rows_of_numbers(X, "X")
-        from llpgan.sources import open_rows, rows_of_array
+        from llpgan.tables import open_rows, rows_of_array
 
         if isinstance(X, np.ndarray | StoredInstances):
             return self.encoder_.encode(rows_of_array(X))
@@ -126,11 +127,11 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         the names of its columns, which must be the classes; in an array they stand in the order of ``classes_``.
         """
         probabilities = self.predict_proba(X)
-        _checks.same_length("rows of X", probabilities, "entries of y", y)
+        validation.same_length("rows of X", probabilities, "entries of y", y)
         if sample_weight is not None:
-            sample_weight = _checks.weights(sample_weight, len(probabilities))
+            sample_weight = validation.weights(sample_weight, len(probabilities))
         if _are_labels(y):
-            truth = naming.matched_labels(column_or_1d(y), self.classes_, "y")
+            truth = class_names.matched_labels(column_or_1d(y), self.classes_, "y")
             predicted = self.classes_[probabilities.argmax(axis=1)]
             return float(np.average(predicted == truth, weights=sample_weight))
         bags = _bags_to_meet(y, groups, self.classes_)
@@ -145,8 +146,8 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Check bags and settings, warn of bags that tell nothing, and note what predictions will be of."""
         refuse_other_than_bags(bags, "what fit_bags takes")
         self._validate_params()
-        if (said := watching.tell_nothing(bags)) is not None:
-            warnings.warn(said, watching.UninformativeBagsWarning, stacklevel=3)
+        if (said := fit_warnings.tell_nothing(bags)) is not None:
+            warnings.warn(said, fit_warnings.UninformativeBagsWarning, stacklevel=3)
         self.classes_ = bags.classes
         self.n_features_in_ = bags.instances.shape[1]
         self.instance_shape_ = bags.instances.shape[1:]
@@ -156,15 +157,15 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _finish(self, bags: Bags) -> Self:
         """Refuse predictions that are not finite, and warn where next to nothing was learned."""
-        shown, missing = watching.some_of_the_bags(bags)
+        shown, missing = fit_warnings.some_of_the_bags(bags)
         probabilities, method = self._probabilities(shown.instances), type(self).__name__
         self._refuse_no_probabilities(probabilities, shown.instances)
-        if watching.tell_nothing(bags) is not None:  # which was said before
+        if fit_warnings.tell_nothing(bags) is not None:  # which was said before
             return self
-        noise = watching.sampling_noise(shown, probabilities, missing)
-        explained = watching.explained_share(shown.proportions, shown.means(probabilities), bags.prior, noise)
-        collapsed = watching.collapse(method, probabilities, bags.prior, bags.classes)
-        watching.warn_of(collapsed or watching.hardly_better(method, explained))
+        noise = fit_warnings.sampling_noise(shown, probabilities, missing)
+        explained = fit_warnings.explained_share(shown.proportions, shown.means(probabilities), bags.prior, noise)
+        collapsed = fit_warnings.collapse(method, probabilities, bags.prior, bags.classes)
+        fit_warnings.warn_of(collapsed or fit_warnings.hardly_better(method, explained))
         return self
 
     def _note_features(self, names: Sequence[str] | None) -> None:
@@ -213,11 +214,11 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         wrong = ~np.isfinite(probabilities).all(axis=1)
         if not wrong.any():
             return
-        _checks.finite(instances, self._feature_names())
-        raise watching.TrainingError(
+        validation.finite(instances, self._feature_names())
+        raise fit_warnings.TrainingError(
             f"{type(self).__name__} gives row {int(wrong.argmax())} no probabilities, but "
             f"{probabilities[wrong.argmax()].tolist()}: what it learned is not finite, or the row lies too far "
-            f"from all that it learned from; {watching.WHAT_TO_TRY}"
+            f"from all that it learned from; {fit_warnings.WHAT_TO_TRY}"
         )
 
 
@@ -236,16 +237,16 @@ def _rows_of_numbers(X: Any, name: str) -> Any:
             f"{name} must be an array or a frame of numbers, one row per instance, got a {type(X).__name__}"
             f"{one_row}; a model that learned from Bags.from_tables predicts from files and tables"
         )
-    if _given.is_frame(X) or isinstance(X, Sequence):
-        with _given.argument(name):
-            numbers = _given.numbers(X, name)
-        return X if _given.is_frame(X) else numbers
+    if array_input.is_frame(X) or isinstance(X, Sequence):
+        with array_input.argument(name):
+            numbers = array_input.numbers(X, name)
+        return X if array_input.is_frame(X) else numbers
     return X
 
 
 def _bags_of_rows(instances: Array, y: Any, groups: Any, features: Sequence[str] | None) -> Bags:
     y = y if hasattr(y, "columns") else np.asarray(y)  # a frame names its classes
-    _checks.same_length("instances", instances, "entries of y", y)
+    validation.same_length("instances", instances, "entries of y", y)
     if not _are_labels(y):
         return Bags.from_row_proportions(instances, y, groups, features=features)
     labels = column_or_1d(y, warn=True)
@@ -255,8 +256,8 @@ def _bags_of_rows(instances: Array, y: Any, groups: Any, features: Sequence[str]
 
 def _bags_to_meet(y: Any, groups: Any, classes: Array) -> Bags:
     """Bags without instances, with the proportions in the order of the classes."""
-    rows = naming.matched_columns(y, classes, "y")
+    rows = class_names.matched_columns(y, classes, "y")
     if groups is None:
-        _checks.are_labels(rows)
+        validation.are_labels(rows)
         groups = np.arange(len(rows))
     return Bags.from_row_proportions(np.zeros((len(rows), 1)), rows, groups, classes=classes)

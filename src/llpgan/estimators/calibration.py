@@ -12,10 +12,10 @@ from scipy.special import softmax
 from sklearn.base import clone
 
 from llpgan.bags import Bags
-from llpgan.epochs import paired_error
+from llpgan.bags.fit_warnings import TrainingWarning
+from llpgan.bags.stored_instances import StoredInstances
 from llpgan.estimators.base import Array
-from llpgan.stored_instances import StoredInstances
-from llpgan.watching import TrainingWarning
+from llpgan.training.epoch_choice import paired_error
 
 if TYPE_CHECKING:
     from llpgan.estimators.deep import DeepClassifier

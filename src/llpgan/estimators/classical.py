@@ -5,10 +5,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from llpgan import columns
-from llpgan.bags import Bags
+from llpgan.bags import Bags, column_scales
 from llpgan.estimators.base import Array, LLPClassifier
-from llpgan.estimators.linear import Features
+from llpgan.estimators.linear_scores import Features
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -18,7 +17,7 @@ class ClassicalClassifier(LLPClassifier):
     Args:
         standardize: bring instances to one scale first, as the deep methods do, so that units do not matter. The
             columns of a table get mean 0 and standard deviation 1 each (less, where rare values lie far out, see
-            :func:`llpgan.columns.steady`); the pixels of images, which have one unit,
+            :func:`llpgan.bags.column_scales.steady`); the pixels of images, which have one unit,
             mean 0 each and standard deviation 1 together. False takes the instances as they are, as scikit-learn's
             linear models and kernels do.
     """
@@ -40,8 +39,8 @@ class ClassicalClassifier(LLPClassifier):
 
 def _one_scale(instances: Array) -> tuple[Array, Array | float]:
     if instances.ndim == 2:
-        return columns.steady(instances)
-    mean, deviation = columns.moments(_as_rows(instances))
+        return column_scales.steady(instances)
+    mean, deviation = column_scales.moments(_as_rows(instances))
     return mean, float(np.sqrt(np.mean(deviation**2))) or 1.0
 
 

@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import Interval
 from llpgan.bags import Bags
 from llpgan.estimators.bag_labels import signs_of_shares, signs_within
 from llpgan.estimators.base import Array
-from llpgan.estimators.linear import Features, Linear, fit_linear
+from llpgan.estimators.linear_scores import Features, Linear, fit_linear
 from llpgan.estimators.one_vs_rest import ProbabilityOf
 from llpgan.estimators.proportion_svm import ProportionSVM, fit_svm, hinge, with_probabilities
 

@@ -20,19 +20,22 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from torch import nn
 from torch.optim import AdamW, Optimizer
 
-from llpgan import watching
-from llpgan.augmentation import AUGMENTATIONS, Augment, check_augment
-from llpgan.bags import Bags
-from llpgan.checkpoints import Checkpoint
-from llpgan.chunks import as_tensor, refuse_batch_norm
-from llpgan.devices import device_named, launched, precision_for
+from llpgan.bags import Bags, fit_warnings
+from llpgan.bags.fit_warnings import Watcher, refuse_lost, some_rows
 from llpgan.estimators.base import Array, LLPClassifier
-from llpgan.estimators.bound import undo_bound
 from llpgan.estimators.calibration import N_FOLDS, few_large_bags, temperature_of, tempered
-from llpgan.listeners import progress, tensorboard
-from llpgan.loading import BagDataset, usual_bags_a_step
-from llpgan.losses import PROPORTION_LOSSES, ProportionLoss, proportion_bound
-from llpgan.networks import (
+from llpgan.estimators.paper_bound import undo_bound
+from llpgan.training.augmentation import AUGMENTATIONS, Augment, check_augment
+from llpgan.training.batches import BagDataset, usual_bags_a_step
+from llpgan.training.checkpoints import Checkpoint
+from llpgan.training.chunked_gradients import as_tensor, refuse_batch_norm
+from llpgan.training.devices import device_named, launched, precision_for
+from llpgan.training.distributed import Ranks
+from llpgan.training.epoch_listeners import progress, tensorboard
+from llpgan.training.input_scaling import Scaling
+from llpgan.training.launch_environment import processes
+from llpgan.training.losses import PROPORTION_LOSSES, ProportionLoss, proportion_bound
+from llpgan.training.networks import (
     ACTIVATIONS,
     MakeClassifier,
     check_classifier,
@@ -41,12 +44,8 @@ from llpgan.networks import (
     settles,
     signal,
 )
-from llpgan.objectives import Objective, Player
-from llpgan.processes import processes
-from llpgan.ranks import Ranks
-from llpgan.scaling import Scaling
-from llpgan.training import Listener, Plan, posteriors_of, train
-from llpgan.watching import Watcher, refuse_lost, some_rows
+from llpgan.training.objectives import Objective, Player
+from llpgan.training.training_loop import Listener, Plan, posteriors_of, train
 
 _SETTLED_ON = 256  # instances
 _ONLY_WATCHING = {"verbose", "checkpoint", "tensorboard"}  # settings that do not change what is learned
@@ -209,7 +208,7 @@ class DeepClassifier(LLPClassifier):
         shown = as_tensor(some_rows(bags.instances, _SETTLED_ON))
         if not isinstance(self.classifier, nn.Module) and settles(classifier):
             settle(classifier, shown)
-        watching.warn_of(watching.lost_signal(signal(classifier, shown)))
+        fit_warnings.warn_of(fit_warnings.lost_signal(signal(classifier, shown)))
         return networks
 
     def _fabric(self) -> Fabric:

@@ -9,7 +9,7 @@ from sklearn.utils._param_validation import Interval
 
 from llpgan.bags import Bags
 from llpgan.estimators.deep import DeepClassifier
-from llpgan.objectives import Objective, ProportionObjective
+from llpgan.training.objectives import Objective, ProportionObjective
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -13,13 +13,20 @@ from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
 from llpgan.bags import Bags
-from llpgan.critics import CRITICS, CriticObjective, critic_head
 from llpgan.estimators.base import Array
 from llpgan.estimators.deep import DeepClassifier, made, quick
-from llpgan.networks import ACTIVATIONS, MakeGenerator, check_generator, default_pair
-from llpgan.objectives import GENERATOR_LOSSES, NOISES, AdversarialObjective, GeneratorLoss, Noise, Objective
-from llpgan.processes import processes
-from llpgan.scaling import Scaling, Unscaling
+from llpgan.training.critics import CRITICS, CriticObjective, critic_head
+from llpgan.training.input_scaling import Scaling, Unscaling
+from llpgan.training.launch_environment import processes
+from llpgan.training.networks import ACTIVATIONS, MakeGenerator, check_generator, default_pair
+from llpgan.training.objectives import (
+    GENERATOR_LOSSES,
+    NOISES,
+    AdversarialObjective,
+    GeneratorLoss,
+    Noise,
+    Objective,
+)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -9,7 +9,7 @@ from sklearn.utils._param_validation import Interval
 from llpgan.bags import Bags
 from llpgan.estimators.base import Array
 from llpgan.estimators.classical import ClassicalClassifier
-from llpgan.estimators.linear import one_blas_thread
+from llpgan.estimators.linear_scores import one_blas_thread
 from llpgan.estimators.mean_operator import class_means, class_probabilities, fit_log_partition, mixing_condition
 
 

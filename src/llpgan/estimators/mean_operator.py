@@ -5,7 +5,7 @@ from scipy.special import softmax
 
 from llpgan.bags import Bags
 from llpgan.estimators.base import Array
-from llpgan.estimators.linear import Features, Linear, fit_linear
+from llpgan.estimators.linear_scores import Features, Linear, fit_linear
 
 _HOPELESS = 1e8
 

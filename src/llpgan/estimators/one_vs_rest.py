@@ -15,7 +15,7 @@ from llpgan.bags import Bags
 from llpgan.estimators.base import Array
 from llpgan.estimators.classical import ClassicalClassifier
 from llpgan.estimators.kernels import Kernel, as_kernel
-from llpgan.estimators.linear import Features, Linear, one_blas_thread
+from llpgan.estimators.linear_scores import Features, Linear, one_blas_thread
 
 # From features to the probability of one class against all others.
 ProbabilityOf = Callable[[Features], Array]

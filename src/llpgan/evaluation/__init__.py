@@ -5,13 +5,13 @@
 1.0
 """
 
-from llpgan.evaluation.accuracy import LabelFreeScores, estimate_accuracy
-from llpgan.evaluation.bags import BagScores, bag_scores
-from llpgan.evaluation.bounds import WorstCase, hoeffding, worst_case
-from llpgan.evaluation.estimates import Estimate
+from llpgan.evaluation.accuracy_bounds import WorstCase, hoeffding, worst_case
+from llpgan.evaluation.bag_scores import BagScores, bag_scores
 from llpgan.evaluation.importance import Rise, importance
 from llpgan.evaluation.inspection import Inspection, inspect_bags
-from llpgan.evaluation.labels import CalibrationBin, LabelScores, label_scores
+from llpgan.evaluation.interval_estimate import Estimate
+from llpgan.evaluation.label_free_accuracy import LabelFreeScores, estimate_accuracy
+from llpgan.evaluation.label_scores import CalibrationBin, LabelScores, label_scores
 from llpgan.evaluation.learning_curve import LearningCurve, learning_curve
 from llpgan.evaluation.randomness import RandomnessTest, randomness_test
 from llpgan.evaluation.scorers import bag_scorer

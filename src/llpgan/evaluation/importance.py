@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from llpgan.bags import Bags, refuse_other_than_bags
+from llpgan.bags.bags import Bags, refuse_other_than_bags
 from llpgan.estimators.base import LLPClassifier
-from llpgan.evaluation.bags import bag_scores
+from llpgan.evaluation.bag_scores import bag_scores
 
 Array = NDArray[Any]
 

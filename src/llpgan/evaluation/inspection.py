@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from llpgan.bags import Bags, refuse_other_than_bags
+from llpgan.bags.bags import Bags, refuse_other_than_bags
 
 Array = NDArray[Any]
 _ENOUGH_BAGS = 20  # with which 95 % intervals of accuracy without labels were measured to hold in 91 cases of 100

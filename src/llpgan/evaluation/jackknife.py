@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, stdtrit
 
-from llpgan.evaluation.estimates import Estimate
+from llpgan.evaluation.interval_estimate import Estimate
 
 Array = NDArray[Any]
 _PRIOR_BAGS = 10  # for how many bags the variance by theory counts: few bags know little of their own spread

@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 from scipy.optimize import nnls
 from sklearn.base import clone
 
-from llpgan.bags import Bags, refuse_other_than_bags
+from llpgan.bags.bags import Bags, refuse_other_than_bags
 from llpgan.estimators.base import LLPClassifier
-from llpgan.evaluation.bags import bag_scores
+from llpgan.evaluation.bag_scores import bag_scores
 
 Array = NDArray[Any]
 _SHARES = (0.25, 0.5, 0.75, 1.0)

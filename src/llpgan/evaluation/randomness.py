@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from llpgan.bags import Bags, refuse_other_than_bags
+from llpgan.bags.bags import Bags, refuse_other_than_bags
 from llpgan.evaluation.importance import fewer_rows
 
 Array = NDArray[Any]

@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.metadata_routing import MetadataRequest
 
-from llpgan import _checks, _keys, naming
-from llpgan._callers import is_called_by_scikit_learn
-from llpgan.bags import Bags
-from llpgan.evaluation.bags import bag_scores
+from llpgan.bags import Bags, grouping, validation
+from llpgan.evaluation.bag_scores import bag_scores
+from llpgan.utils import class_names
+from llpgan.utils.callers import is_called_by_scikit_learn
 
 _SCORES = ("total_variation", "hard_total_variation", "cross_entropy", "kl")
 _NEEDS_GROUPS = (
@@ -83,11 +83,11 @@ class _NoScore:
 def _bags_of(y: Any, groups: Any, classes: NDArray[Any]) -> Bags:
     """Bags of these rows, with all classes that the estimator knows, also where these rows lack one."""
     if np.ndim(y) == 2 and np.shape(y)[1] > 1:
-        rows = naming.matched_columns(y, classes, "y")
+        rows = class_names.matched_columns(y, classes, "y")
         return Bags.from_row_proportions(np.zeros((len(rows), 1)), rows, groups, classes=classes)
-    labels = naming.matched_labels(np.ravel(y), classes, "y")
-    index, ids = _keys.index_of(groups, "groups")
-    _checks.same_length("entries of y", labels, "groups", index)
+    labels = class_names.matched_labels(np.ravel(y), classes, "y")
+    index, ids = grouping.index_of(groups, "groups")
+    validation.same_length("entries of y", labels, "groups", index)
     counts = np.zeros((len(ids), len(classes)))
     np.add.at(counts, index, labels[:, None] == classes)
     return Bags(np.zeros((len(labels), 1)), index, counts / np.bincount(index)[:, None], ids, classes)

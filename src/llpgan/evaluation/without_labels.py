@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 from numpy.typing import ArrayLike
 
-from llpgan import _checks
-from llpgan.bags import Bags, refuse_other_than_bags
-from llpgan.evaluation.accuracy import LEAST_BAGS, LabelFreeScores, estimate_accuracy
-from llpgan.evaluation.bags import BagScores, bag_scores
-from llpgan.evaluation.bounds import WorstCase, worst_case
+from llpgan.bags import validation
+from llpgan.bags.bags import Bags, refuse_other_than_bags
+from llpgan.evaluation.accuracy_bounds import WorstCase, worst_case
+from llpgan.evaluation.bag_scores import BagScores, bag_scores
+from llpgan.evaluation.label_free_accuracy import LEAST_BAGS, LabelFreeScores, estimate_accuracy
 from llpgan.evaluation.randomness import RandomnessTest, randomness_test
 
 ENOUGH_BAGS = 50  # from which on intervals were measured to hold
@@ -57,7 +57,7 @@ def judge_without_labels(
     0.771 (0.725 to 0.811)
     """
     refuse_other_than_bags(bags, "bags")
-    probabilities = _checks.probabilities(probabilities, len(bags.instances), bags.n_classes)
+    probabilities = validation.probabilities(probabilities, len(bags.instances), bags.n_classes)
     randomness = randomness_test(bags, proportions_sd=proportions_sd, random_state=random_state)
     able = randomness.looks_random and bags.n_bags >= LEAST_BAGS
     return Verdict(

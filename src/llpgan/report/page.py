@@ -5,8 +5,8 @@ from types import ModuleType
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from llpgan import __version__
-from llpgan.report import charts, words
-from llpgan.report.pictures import png
+from llpgan.report import charts, formatting
+from llpgan.report.image_mosaics import png
 from llpgan.report.story import Story
 
 
@@ -23,8 +23,8 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals.update(charts=charts, words=words)
-    environment.filters.update(_functions(words))
+    environment.globals.update(charts=charts, words=formatting)
+    environment.filters.update(_functions(formatting))
     return environment
 
 

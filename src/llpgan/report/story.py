@@ -19,8 +19,8 @@ from llpgan.evaluation import (
     judge_without_labels,
     label_scores,
 )
-from llpgan.report.pictures import Mosaics, mosaics_of
-from llpgan.report.settings import Setting, method_in_a_line, settings_of
+from llpgan.report.image_mosaics import Mosaics, mosaics_of
+from llpgan.report.settings_in_words import Setting, method_in_a_line, settings_of
 
 Array = NDArray[Any]
 _BINS = 20

@@ -1,10 +1,10 @@
 """Charts as SVG inside the page: one function a chart, from the story to markup."""
 
-from llpgan.report.charts.columns import MOST_COLUMNS, what_matters
-from llpgan.report.charts.counts import bag_sizes, class_shares, probabilities
-from llpgan.report.charts.labels import MOST_CLASSES_CONFUSED, calibration, confusion
-from llpgan.report.charts.learning import kept_epoch, learning_curves
-from llpgan.report.charts.scatter import (
+from llpgan.report.charts.column_chart import MOST_COLUMNS, what_matters
+from llpgan.report.charts.histograms import bag_sizes, class_shares, probabilities
+from llpgan.report.charts.label_charts import MOST_CLASSES_CONFUSED, calibration, confusion
+from llpgan.report.charts.learning_charts import kept_epoch, learning_curves
+from llpgan.report.charts.share_scatter import (
     MOST_POINTS,
     MOST_SMALL_POINTS,
     predicted_against_given,

@@ -1,0 +1,80 @@
+"""The columns of a table in one scale, found without a copy of it."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from llpgan.bags import validation
+
+Array = NDArray[Any]
+_CHUNK_ROWS = 4096
+TO_ZERO = float(
+    np.finfo(np.float32).max
+)  # a scale that leaves nothing of a column; finite, so that sums of it are
+_ROUNDING = 16  # units in the last place: a column that varies by no more is constant
+
+
+def standard(table: Array) -> tuple[Array, Array]:
+    """Mean and standard deviation of each column; ``TO_ZERO`` for a constant one, so that it becomes zero.
+
+    A column that varies by no more than rounding is constant too: it tells nothing, whatever its size.
+
+    >>> standard(np.array([[0.0, 5.0, 1e18], [4.0, 5.0, 1e18 + 128]]))[1]
+    array([2.00000000e+00, 3.40282347e+38, 3.40282347e+38])
+    """
+    mean, deviation = moments(table)
+    return mean, np.where(constant(mean, deviation), TO_ZERO, deviation)
+
+
+def constant(mean: Array, deviation: Array, precision: DTypeLike = np.float64) -> NDArray[np.bool_]:
+    """Which columns vary by no more than rounding."""
+    kind = np.finfo(precision)
+    return np.asarray((deviation <= _ROUNDING * float(kind.eps) * np.abs(mean)) | (deviation < float(kind.tiny)))
+
+
+def steady(table: Array) -> tuple[Array, Array]:
+    """The same, but a sixth of a column's range where that is more, which is about the deviation of a bell curve.
+
+    A column that is nearly always the same, such as a pixel of the margin, is then not blown up by its deviation.
+
+    >>> steady(np.array([[6.0]] + [[0.0]] * 99))[1]
+    array([1.])
+    """
+    mean, deviation = standard(table)
+    low = np.min([chunk.min(axis=0) for chunk in chunks(table)], axis=0)
+    high = np.max([chunk.max(axis=0) for chunk in chunks(table)], axis=0)
+    return mean, np.maximum(deviation, (high - low) / 6)
+
+
+def moments(table: Array) -> tuple[Array, Array]:
+    """Mean and standard deviation of each column.
+
+    Sums are of differences from the first row: a constant column has exactly its value as mean, and deviation 0.
+    A value that is not finite is refused, also in a file that was said to hold none.
+
+    >>> moments(np.full((3, 1), 0.1))
+    (array([0.1]), array([0.]))
+    """
+    first = np.asarray(table[:1], dtype=np.float64)[0]
+    total, reach, squares = np.zeros((3, table.shape[1]))
+    for chunk in chunks(table):
+        from_first = chunk - first
+        total += from_first.sum(axis=0)
+        reach = np.maximum(reach, np.abs(from_first).max(axis=0))
+    mean = first + total / len(table)
+    if not np.isfinite(mean).all():
+        validation.finite(table)
+    unit = np.where(reach > 0, reach, 1.0)  # so that no square is beyond double precision, or rounded to zero
+    for chunk in chunks(table):
+        squares += np.square((chunk - mean) / unit).sum(axis=0)
+    return mean, unit * np.sqrt(squares / len(table))
+
+
+def chunks(instances: Array) -> Iterator[Array]:
+    """The instances, some thousand at a time, in double precision."""
+    return (
+        np.asarray(instances[start : start + _CHUNK_ROWS], dtype=np.float64)
+        for start in range(0, len(instances), _CHUNK_ROWS)
+    )

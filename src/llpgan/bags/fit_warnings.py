@@ -1,0 +1,280 @@
+"""What goes wrong while a method learns, said in words and with what to try; each thing once."""
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from llpgan.bags import Bags
+
+Array = NDArray[Any]
+History = Sequence[Mapping[str, float]]
+
+_MANY = 20  # epochs that a state must last: a slow start takes a dozen
+_SINCE = 10  # epochs since the best on held-out bags
+_FEW = 5  # epochs that are taken together, against chance
+_RISE = 0.01  # of the held-out loss, below which none would be missed
+_SURE = 0.02  # a loss below it: right on all but 2 in 100
+_FOOLED = 2.0  # a loss above it: wrong on more than 86 in 100
+_CONSTANT = 1e-3
+_JUDGED_BY = 20_000  # rows
+_FEWEST_BAGS = 50  # fewer whole bags than these would not show how bags differ
+_EXPLAINED = 0.1  # of how bags differ: with less, a method has learned next to nothing
+_ALIKE = 1e-9  # squared differences between bags: with less, all are alike
+_LOST = 0.01  # spread of features or logits, relative to their size; one part in 256 is bfloat16's resolution
+SAME_SHARE = 1e-9  # shares that differ by no more differ by rounding
+WHAT_TO_TRY = (
+    "try a smaller learning_rate, and look for values that are not finite in a loss or network of your own"
+)
+
+
+class TrainingWarning(UserWarning):
+    """Something went wrong while a method learned; what it has learned may be of no use."""
+
+
+class UninformativeBagsWarning(TrainingWarning):
+    """The bags cannot tell the classes apart, whatever the method."""
+
+
+class TrainingError(ValueError):
+    """A training that ended in weights or predictions that are not finite: there is no model."""
+
+
+class Watcher:
+    """Listens to a training, and warns once of each thing that goes wrong.
+
+    A loss that is not finite ends the training, unless held-out bags may have kept an epoch before it.
+    """
+
+    def __init__(self) -> None:
+        self.history: list[Mapping[str, float]] = []
+        self.left = list(CHECKS)
+
+    def __call__(self, row: Mapping[str, float]) -> None:
+        """Take in an epoch's row."""
+        self.history.append(row)
+        if "held_out_loss" not in row and (lost := lost_numbers(self.history)) is not None:
+            raise TrainingError(lost)
+        for check in list(self.left):
+            if (said := check(self.history)) is not None:
+                self.left.remove(check)
+                warnings.warn(said, TrainingWarning, stacklevel=2)
+
+
+def lost_numbers(history: History) -> str | None:
+    """A loss that is no number any more.
+
+    >>> lost_numbers([{"epoch": 3, "proportion_loss": float("nan")}])[:61]
+    'epoch 3: the proportion loss is nan, and the training is lost'
+    """
+    row = history[-1]
+    for name in row:
+        if name.endswith("_loss") and not np.isfinite(row[name]):
+            what = f"epoch {row['epoch']:.0f}: the {name.replace('_', ' ')} is {row[name]}"
+            return f"{what}, and the training is lost; {WHAT_TO_TRY}"
+    return None
+
+
+def refuse_lost(method: str, weights: Mapping[str, Array]) -> None:
+    """Refuse a model with weights that are not finite."""
+    for name, values in weights.items():
+        if not np.isfinite(values).all():
+            raise TrainingError(f"{method}: {name} is not finite, and the training is lost; {WHAT_TO_TRY}")
+
+
+def tell_nothing(bags: Bags) -> str | None:
+    """Why these bags tell nothing of the classes, if they do not: all have the same proportions.
+
+    >>> tell_nothing(Bags.from_labels(np.zeros((4, 1)), [0, 1, 1, 0], groups=[0, 0, 1, 1]))[:58]
+    'all 2 bags have the same proportions: they tell how common'
+    """
+    if np.ptp(bags.proportions, axis=0).max() > SAME_SHARE:
+        return None
+    told = (
+        "a single bag tells"
+        if bags.n_bags == 1
+        else f"all {bags.n_bags} bags have the same proportions: they tell"
+    )
+    return (
+        f"{told} how common the classes are, but nothing about which instances belong to them; no prediction from "
+        f"such bags is better than chance: give bags whose proportions differ"
+    )
+
+
+def dead_generator(history: History) -> str | None:
+    """The classifier tells every generated instance from a real one, epoch after epoch."""
+    if not _for_long(history, "real_loss", lambda loss: loss < _SURE):
+        return None
+    if not _for_long(history, "fake_loss", lambda loss: loss < _SURE):
+        return None
+    return (
+        f"for {_MANY} epochs the classifier has told all generated instances from real ones: the generator has "
+        f"stopped learning, and LLPGAN is little more than DLLP; try generator_loss='nonsaturating', a larger "
+        f"generator, or a smaller learning_rate"
+    )
+
+
+def winning_generator(history: History) -> str | None:
+    """The classifier takes what is generated for real, epoch after epoch."""
+    if not _for_long(history, "fake_loss", lambda loss: loss > _FOOLED):
+        return None
+    return (
+        f"for {_MANY} epochs the classifier has taken generated instances for real ones: the generator has won, "
+        f"and teaches it nothing; try generator_loss='feature_matching', or a smaller "
+        f"generator"
+    )
+
+
+def overfitting(history: History) -> str | None:
+    """Held-out bags get worse, by two standard errors, while those in training get better."""
+    if any("held_out_loss" not in row for row in history):
+        return None
+    best = int(np.argmin([row["held_out_loss"] for row in history]))
+    if len(history) - best <= _SINCE or not _rose(history, best):
+        return None
+    rise = _mean(history[-_FEW:], "held_out_loss") - history[best]["held_out_loss"]
+    return (
+        f"since epoch {best + 1} the loss of held-out bags has risen by {rise:.3g} while that of the others fell: "
+        f"the network learns them by heart; fewer epochs (or patience) will do as well, and more weight_decay, a "
+        f"smaller classifier or more bags may do better"
+    )
+
+
+def lost_signal(spread: float) -> str | None:
+    """First weights with which a classifier hardly tells instances apart.
+
+    >>> lost_signal(0.5)
+    """
+    if spread >= _LOST:
+        return None
+    return (
+        f"before training, the classifier's features or logits of different instances differ by only {spread:.1g} "
+        f"of their size: proportions of bags are too weak a signal to pull them apart. Give the network first "
+        f"weights that keep differences (llpgan.training.networks.settle(network, instances)), or a norm after "
+        f"each layer"
+    )
+
+
+def warn_of(said: str | None, stacklevel: int = 4) -> None:
+    """Warn, if there is something to say."""
+    if said is not None:
+        warnings.warn(said, TrainingWarning, stacklevel=stacklevel)
+
+
+CHECKS: tuple[Callable[[History], str | None], ...] = (
+    lost_numbers,
+    dead_generator,
+    winning_generator,
+    overfitting,
+)
+
+
+def collapse(method: str, probabilities: Array, prior: Array, classes: Array) -> str | None:
+    """Predictions that are all the same, or that leave a class out that many instances have.
+
+    A class is missed where its share is at least half of an equal one; a rarer one may rightly never be the most
+    probable.
+
+    >>> collapse("DLLP", np.array([[0.9, 0.1], [0.6, 0.4]]), np.array([0.5, 0.5]), np.array(["no", "yes"]))[:59]
+    "DLLP never predicts 'yes', a class of 50 % of the instances"
+    """
+    told = (
+        "; the bags may differ too little in their proportions, or there are too few; try another method "
+        "(llpgan compare) or another seed"
+    )
+    predicted = np.bincount(probabilities.argmax(axis=1), minlength=len(prior))
+    if (predicted > 0).sum() == 1 and np.ptp(probabilities, axis=0).max() < _CONSTANT:
+        return f"{method} predicts the same for every instance{told}"
+    missed = np.flatnonzero((predicted == 0) & (prior >= 0.5 / len(prior)))
+    if len(missed) == 0:
+        return None
+    name, percent = classes.tolist()[missed[0]], 100 * prior[missed[0]]
+    return f"{method} never predicts {name!r}, a class of {percent:.0f} % of the instances{told}"
+
+
+def explained_share(proportions: Array, predicted: Array, prior: Array, noise: Array | float = 0.0) -> float:
+    """How much of the differences between bags is explained: 1 if all bags are met, 0 as by the overall shares.
+
+    Args:
+        proportions: of each bag.
+        predicted: the mean prediction of each bag, or of a sample of it.
+        prior: the overall shares.
+        noise: the expected squared error of each bag's mean prediction, where it is a sample's.
+
+    >>> proportions = np.array([[0.2, 0.8], [0.6, 0.4]])
+    >>> explained_share(proportions, proportions, prior=np.array([0.4, 0.6]))
+    1.0
+    """
+    differences = ((proportions - prior) ** 2).sum(axis=1).mean()
+    if differences < _ALIKE:
+        return 1.0  # nothing is left to be explained
+    missed = (((proportions - predicted) ** 2).sum(axis=1) - noise).mean()
+    return float(1 - missed / differences)
+
+
+def hardly_better(method: str, explained: float) -> str | None:
+    """Bags that are met hardly better than by the overall shares, which know nothing of instances.
+
+    >>> hardly_better("DLLP", 0.02)[:65]
+    'DLLP meets the bags that it learned from hardly better than the o'
+    >>> hardly_better("DLLP", 0.5)
+    """
+    if explained >= _EXPLAINED:
+        return None
+    return (
+        f"{method} meets the bags that it learned from hardly better than the overall shares do, which ignore "
+        f"the instances: it explains {max(0.0, explained):.0%} of how bags differ, and has learned next to "
+        f"nothing. Try another method (llpgan compare), more epochs, another learning_rate, or features that "
+        f"have to do with the classes"
+    )
+
+
+def some_of_the_bags(bags: Bags) -> tuple[Bags, Array | float]:
+    """Rows to judge by what was learned from large data, and the share of each bag's rows that is missing.
+
+    All bags if they have no more than 20,000 rows, else some whole ones, drawn with a fixed seed; of 50 large bags
+    a part of each, spread evenly.
+    """
+    if len(bags.bag_index) <= _JUDGED_BY:
+        return bags, 0.0
+    drawn = np.random.default_rng(0).permutation(bags.n_bags)
+    n_whole = int(np.searchsorted(np.cumsum(bags.sizes[drawn]), _JUDGED_BY, side="right"))
+    if n_whole >= min(_FEWEST_BAGS, bags.n_bags):
+        return bags.subset(np.sort(drawn[:n_whole])), 0.0
+    chosen = np.sort(drawn[:_FEWEST_BAGS])
+    at_most = _JUDGED_BY // len(chosen)
+    rows = [bags.rows_of(bag)[:: -(-int(bags.sizes[bag]) // at_most)] for bag in chosen.tolist()]
+    part = bags.part(np.sort(np.concatenate(rows)))
+    return part, 1 - part.sizes / bags.sizes[chosen]
+
+
+def sampling_noise(bags: Bags, probabilities: Array, missing: Array | float) -> Array:
+    """The expected squared error of each bag's mean prediction, where a share of its rows is missing."""
+    sizes = bags.sizes
+    variance = bags.means(probabilities**2) - bags.means(probabilities) ** 2
+    return variance.sum(axis=1) / np.maximum(sizes - 1, 1) * missing
+
+
+def some_rows(instances: Array, n: int) -> Array:
+    """About so many instances, spread evenly."""
+    return np.asarray(instances[:: max(1, len(instances) // n)])
+
+
+def _for_long(history: History, name: str, holds: Callable[[float], bool]) -> bool:
+    losses = [row[name] for row in history[-_MANY:] if name in row]
+    return len(losses) == _MANY and all(holds(loss) for loss in losses)
+
+
+def _rose(history: History, best: int) -> bool:
+    last = history[-_FEW:]
+    rise = _mean(last, "held_out_loss") - history[best]["held_out_loss"]
+    error = _mean(last, "held_out_error")
+    near_best = history[max(0, best - _FEW // 2) : best + _FEW // 2 + 1]
+    fell = _mean(last, "proportion_loss") < _mean(near_best, "proportion_loss")
+    return fell and error > 0 and rise > max(2 * error, _RISE)
+
+
+def _mean(rows: History, name: str) -> float:
+    return float(np.mean([row[name] for row in rows]))

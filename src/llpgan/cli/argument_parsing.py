@@ -1,0 +1,121 @@
+"""From the words of a command line, and from config files, to the arguments of a command's function."""
+
+import re
+from argparse import ArgumentError
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any
+
+import yaml
+from jsonargparse import ArgumentParser, set_loader
+
+from llpgan.cli.command_options import Option, are_methods, is_method, options_of
+from llpgan.cli.help_pages import said_of_unknown
+from llpgan.cli.method_options import MethodAction, made, method_setting, method_settings
+from llpgan.estimators import METHODS
+from llpgan.tables import Columns
+
+_OF_METHOD = re.compile(r"--method\.(\w+)(?:=(.*))?", re.DOTALL)
+_CONFIG = "llpgan-config"
+
+
+def arguments_of(name: str, function: Callable[..., Any], words: Sequence[str]) -> dict[str, Any]:
+    """The arguments that the words stand for; raises ``ArgumentError`` where they are wrong."""
+    options = options_of(function)
+    parsed = _parsed(parser_of(name, options), options, _settings_last(words))
+    found = {option.name: parsed[option.name] for option in options}
+    for option in options:
+        if is_method(option):
+            found[option.name] = made(found[option.name])
+        elif are_methods(option) and found[option.name] is not None:
+            found[option.name] = [made(setting) for setting in found[option.name]]
+        elif isinstance(found[option.name], list):
+            found[option.name] = tuple(found[option.name])
+    return _with_columns(found, options)
+
+
+def _parsed(parser: ArgumentParser, options: Sequence[Option], words: Sequence[str]) -> Any:
+    try:
+        return parser.parse_args(words)
+    except ArgumentError as error:
+        _, is_unknown, unknown = str(error).partition("unrecognized arguments: ")
+        said = said_of_unknown(unknown.split(), options, _named_method(words)) if is_unknown else None
+        if said is None:
+            raise
+        raise ArgumentError(None, said) from None
+
+
+def _named_method(words: Sequence[str]) -> str | None:
+    return next((name for word, name in pairwise(words) if word == "--method" and name in METHODS), None)
+
+
+def parser_of(name: str, options: Sequence[Option]) -> ArgumentParser:
+    """A parser of a command's options. No type that it is given makes it import anything."""
+    set_loader(_CONFIG, _loaded, exceptions=(yaml.YAMLError,))
+    parser = ArgumentParser(prog=f"llpgan {name}", exit_on_error=False, parser_mode=_CONFIG, add_help=False)
+    parser.add_argument("--config", action="config")
+    for option in options:
+        _add(parser, option)
+    return parser
+
+
+def _add(parser: ArgumentParser, option: Option) -> None:
+    if option.is_required:
+        parser.add_argument(option.name, type=option.reader)
+    elif is_method(option):
+        parser.add_argument(f"--{option.name}", type=method_setting, action=MethodAction, default=None)
+    elif are_methods(option):
+        parser.add_argument(f"--{option.name}", type=method_settings, default=None)
+    elif option.kinds == (bool,):  # a bare --overwrite says yes
+        parser.add_argument(f"--{option.name}", type=bool, default=option.default, nargs="?", const=True)
+    else:
+        parser.add_argument(f"--{option.name}", type=option.reader, default=option.default)
+
+
+def _with_columns(found: dict[str, Any], options: Sequence[Option]) -> dict[str, Any]:
+    """With ``columns.drop`` and its like as one argument, which is None if none of them is given."""
+    parts = [option for option in options if option.name.startswith("columns.")]
+    if not parts:
+        return found
+    whole = {name: value for name, value in found.items() if not name.startswith("columns.")}
+    given = {option.name.removeprefix("columns."): found[option.name] for option in parts}
+    usual = Columns()
+    said = {name: value for name, value in given.items() if value != getattr(usual, name)}
+    return {**whole, "columns": Columns(**said) if said else None}
+
+
+def _settings_last(words: Sequence[str]) -> list[str]:
+    """``--method.epochs 5`` as ``--method epochs=5``, behind what names the method."""
+    rest, settings = [], []
+    left = list(words)
+    while left:
+        word = left.pop(0)
+        if (found := _OF_METHOD.fullmatch(word)) is None:
+            rest.append(word)
+            continue
+        value = found[2]
+        if value is None:
+            value = left.pop(0) if left and not left[0].startswith("--") else "true"
+        settings += ["--method", f"{found[1]}={value}"]
+    return [*rest, *settings]
+
+
+class _Loader(yaml.SafeLoader):  # type: ignore[misc]
+    """YAML as JSON has it: only true and false are truth values, so that ``no`` and ``yes`` may name classes."""
+
+
+_TAGS = {"bool", "float", "timestamp"}
+_Loader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in found if tag.rpartition(":")[2] not in _TAGS]
+    for first, found in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+_Loader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile(r"true|True|false|False"), list("tTfF"))
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:float",
+    re.compile(r"[-+]?(\d+\.\d*|\.\d+|\d+(?=[eE]))([eE][-+]?\d+)?|[-+]?\.(inf|nan)"),
+    list("-+.0123456789"),
+)
+
+
+def _loaded(content: str) -> Any:
+    return yaml.load(content, Loader=_Loader)

@@ -1,0 +1,168 @@
+"""``llpgan compare``: methods judged by bags that they have not seen, and the chosen one trained on all."""
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from llpgan.bags import Bags
+from llpgan.cli.command_options import passing_on
+from llpgan.cli.console import terminal
+from llpgan.cli.fit import in_the_end, known_labels, origin, refuse_idle_names, told, trained
+from llpgan.cli.model_inputs import tables_in
+from llpgan.estimators.base import LLPClassifier
+from llpgan.evaluation.selection import QUICK, Comparison, WithinBagKFold
+from llpgan.evaluation.selection import compare as compared
+from llpgan.evaluation.selection.candidates import OVERALL
+from llpgan.evaluation.selection.comparison_view import as_figure, as_markdown, as_table
+from llpgan.evaluation.selection.trials import Row
+from llpgan.persistence import save
+from llpgan.persistence.manifest import MODEL_FOLDER, REPORT
+from llpgan.report import render
+from llpgan.utils.atomic_files import clear_halves, whole_file
+from llpgan.utils.output_paths import claimed_folder, refuse_input
+
+_MARK = "written by llpgan compare"
+
+
+@passing_on(Bags.from_tables, "instances")
+def compare(
+    data: str,
+    *,
+    methods: list[LLPClassifier] | None = None,
+    label_names: Sequence[str] = (),
+    folds: int = 5,
+    inside: bool = False,
+    score: str = "cross_entropy",
+    prefer_simple: bool = False,
+    seed: int = 0,
+    jobs: int = 1,
+    time_limit: float | None = None,
+    out: str = "comparison",
+    report: bool = True,
+    overwrite: bool = False,
+    **tables: Any,
+) -> Comparison:
+    """Compare methods on bags that were held out, and save the chosen one, trained on all bags, with a report.
+
+    A comparison that was stopped goes on: the same command in the same folder runs only the folds that it lacks.
+
+    Examples:
+        llpgan compare people.csv --bag state --proportions results.csv --methods MeanMap,BagLogistic
+
+    Args:
+        data: a table of rows (.csv, .csv.gz, .parquet), a folder of folders of images (each a bag), or an .npz.
+        methods: names, as MeanMap,LLPGAN; with settings, as a list of class_path and init_args in a config file.
+            By default the quick ones and DLLP; LLPGAN takes three times as long, AlterSVM and ConvSVM are for few
+            rows.
+        label_names: the class of each of the label's values, in their sorted order, where they have other names.
+        folds: into how many parts the bags are divided; each is held out once.
+        inside: divide the rows of each bag instead, which is right for few large bags.
+        score: cross_entropy, total_variation or hard_total_variation of held-out bags.
+        prefer_simple: choose the simplest method within one standard error of the best, instead of the best.
+        seed: the same seed gives the same folds, scores and model.
+        jobs: how many processes; -1 for one a core.
+        time_limit: seconds that one fit may take; a method that takes longer is left out.
+        out: the folder for the rows, the table, the picture and the model.
+        report: whether to write a report on the model.
+        overwrite: replace the model that is there.
+        tables: see Bags.from_tables.
+    """
+    refuse_idle_names(label_names, tables)
+    folder, inputs = Path(out), tables_in(data, tables)
+    with claimed_folder(folder / "model", MODEL_FOLDER, overwrite=overwrite, inputs=inputs):
+        for path in _results(folder):
+            _refuse_others(path)
+            refuse_input(path, inputs)
+            clear_halves(path, only_writer=True)
+        console = terminal(stderr=True)
+        bags = Bags.from_tables(data, **tables)
+        n_trials = (len(QUICK if methods is None else methods) + 1) * folds
+        rows = f"{len(bags.instances):,} rows in {bags.n_bags:,} bags"
+        console.print(f"{data}: {rows}; {n_trials} trials", soft_wrap=True)
+        console.print(origin(data, bags, tables), soft_wrap=True)
+        found = compared(
+            bags,
+            methods,
+            cv=WithinBagKFold(folds, random_state=seed) if inside else folds,
+            score=score,
+            prefer_simple=prefer_simple,
+            random_state=seed,
+            n_jobs=jobs,
+            rows=folder / "rows.jsonl",
+            time_limit=time_limit,
+            listener=_progress(console, score, folds),
+        )
+        terminal().print(as_table(found))
+        _write(found, folder)
+        _say_doubt(console, found)
+        console.print(f"training {found.chosen} on all bags")
+        model, seconds = trained(found.methods[found.chosen], bags, seed)
+        story = None
+        if report:
+            labels = known_labels(data, tables.get("label"), model, label_names)
+            story = told(model, bags, data, labels, origin(data, bags, tables))
+        pages = {} if story is None else {REPORT: render(story)}
+        save(model, folder / "model", overwrite=overwrite, pages=pages)
+        console.print(in_the_end(model, bags, seconds, story), soft_wrap=True)
+        console.print(f"saved {folder / 'model'}, {folder / 'comparison.md'}, {folder / 'comparison.svg'}")
+        return found
+
+
+def _progress(console: Console, score: str, folds: int) -> Callable[[Row], None]:
+    """A line a trial; once each method has been tried, also how long the rest will take one after the other."""
+    seconds: dict[str, float] = {}
+    started = time.perf_counter()
+
+    def show(row: Row) -> None:
+        name, fold = row["method"], row["fold"] + 1
+        if name == OVERALL:
+            return
+        seconds[name] = row["seconds"]
+        said = row.get("failed") or f"{score.replace('_', ' ')} {sum(row[score]) / len(row[score]):.4f}"
+        left = sum(seconds.values()) * (folds - fold)
+        elapsed = time.perf_counter() - started
+        console.print(
+            f"fold {fold} of {folds}, {name}: {said}; {row['seconds']:.1f} s "
+            f"({elapsed:.0f} s so far, at least {left:.0f} s of work left)",
+            soft_wrap=True,
+        )
+
+    return show
+
+
+def _results(folder: Path) -> list[Path]:
+    """The table and the picture, in two formats."""
+    return [folder / f"comparison.{ending}" for ending in ("md", "svg", "png")]
+
+
+def _refuse_others(path: Path) -> None:
+    """Refuse to replace a file of that name that no comparison wrote."""
+    if os.path.lexists(path) and not (path.is_file() and _MARK.encode() in path.read_bytes()):
+        raise FileExistsError(
+            f"{path} was not written by llpgan compare and will not be replaced: move it, or name another folder"
+        )
+
+
+def _write(found: Comparison, folder: Path) -> None:
+    """The results, with a mark by which the next comparison knows that it may replace them."""
+    table, svg, png = _results(folder)
+    for path in (table, svg, png):
+        _refuse_others(path)
+    with whole_file(table) as aside:
+        aside.write_text(f"{as_markdown(found)}\n<!-- {_MARK} -->\n", encoding="utf-8")
+    figure = as_figure(found)
+    for path, field in ((svg, "Creator"), (png, "Software")):
+        with whole_file(path) as aside:
+            figure.savefig(aside, metadata={field: _MARK})
+
+
+def _say_doubt(console: Console, found: Comparison) -> None:
+    if not found.beats_overall_shares:
+        console.print(
+            f"{found.chosen} does not meet new bags better than the overall shares do, beyond chance: "
+            f"these bags may tell nothing of single rows"
+        )

@@ -1,0 +1,187 @@
+"""``llpgan evaluate``: how good a saved model is, by labels where they exist, by bags, or both."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from rich.table import Table
+from rich.text import Text
+
+from llpgan.cli.console import terminal
+from llpgan.cli.label_matching import labels_as_classes
+from llpgan.cli.model_inputs import instances_of, opened
+from llpgan.cli.terminal_text import visible
+from llpgan.estimators.base import LLPClassifier
+from llpgan.evaluation import BagScores, Estimate, LabelScores, Verdict, judge_without_labels, label_scores
+from llpgan.persistence.manifest import files_of_model
+from llpgan.tables import Rows, label_values, shared_bags
+from llpgan.tables.table_options import names
+from llpgan.utils.output_paths import output_if_named
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What there is to say: of labels, of bags, or of both."""
+
+    by_label: LabelScores | None
+    verdict: Verdict | None
+    classes: list[Any]
+
+    @property
+    def by_bag(self) -> BagScores | None:
+        """How well the bags are met."""
+        return None if self.verdict is None else self.verdict.bags
+
+    def figures(self) -> dict[str, Estimate]:
+        """The figures by name, each with its interval if it has one."""
+        found: dict[str, Estimate | None] = {}
+        if self.by_label is not None:
+            found |= {"accuracy": self.by_label.accuracy, "AUC": self.by_label.auc}
+            found |= {"log loss": self.by_label.log_loss, "calibration error": self.by_label.calibration_error}
+        if self.by_bag is not None:
+            found["bag error (total variation)"] = self.by_bag.mean_total_variation
+            found["bag error of predicted classes"] = self.by_bag.mean_hard_total_variation
+            found["bag cross-entropy"] = self.by_bag.mean_cross_entropy
+        if self.verdict is not None and self.verdict.scores is not None:
+            found["accuracy, from bags alone"] = self.verdict.scores.accuracy
+            found["Brier score, from bags alone"] = self.verdict.scores.brier
+            found["log loss, from bags alone"] = self.verdict.scores.log_loss
+            for k, name in enumerate(self.classes):
+                found[f"recall of {name}, from bags alone"] = self.verdict.scores.recall.at(k)
+        return {name: estimate for name, estimate in found.items() if estimate is not None}
+
+
+def evaluate(
+    model: str,
+    data: str,
+    *,
+    label: str | None = None,
+    label_names: Sequence[str] = (),
+    bag: str | Sequence[str] | None = None,
+    proportions: str | None = None,
+    counts: str | None = None,
+    image: str | None = None,
+    resize: bool = False,
+    out: str | None = None,
+    overwrite: bool = False,
+) -> Evaluation:
+    """Judge a saved model by labels of single rows, by proportions of bags, or by both.
+
+    Examples:
+        llpgan evaluate model people.csv --bag state --proportions results.csv
+
+    Args:
+        model: the folder of a saved model.
+        data: a file like that of the training.
+        label: the column that holds the true class of each row.
+        label_names: the class of each of the label's values, in their sorted order, where they have other names.
+        bag: the column, or the columns, that say which bag a row belongs to.
+        proportions: a table with a row a bag: the columns of the bag, and a column a class.
+        counts: a table like proportions that holds counts.
+        image: the column that holds paths of images, where it has another name than in the training.
+        resize: bring images of another size to that of the training.
+        out: a file (.json) for the figures; they are always shown.
+        overwrite: replace the file that is there.
+    """
+    inputs = [data, proportions, counts, *files_of_model(model)]
+    with output_if_named(out, overwrite=overwrite, inputs=inputs) as aside:
+        loaded, rows = opened(model, data, image, resize, ids=() if bag is None else names(bag, "bag"))
+        found = evaluated(loaded, rows, label, label_names, bag, proportions, counts)
+        _show(found)
+        if aside is not None:
+            aside.write_text(json.dumps(_as_json(found), indent=2) + "\n")
+    return found
+
+
+def evaluated(
+    model: LLPClassifier,
+    rows: Rows,
+    label: str | None,
+    label_names: Sequence[str] = (),
+    bag: str | Sequence[str] | None = None,
+    proportions: Any = None,
+    counts: Any = None,
+) -> Evaluation:
+    """The scores for which the truth is given."""
+    by_bags = proportions is not None or counts is not None
+    if label is None and not by_bags:
+        raise ValueError("nothing to judge by: give a label, or a bag and its proportions or counts")
+    truth = None
+    if label is not None:
+        refuse_learned(model, label)
+        truth = labels_as_classes(label_values(rows, label), model.classes_, label, label_names)
+    bags = shared_bags(rows, model.classes_, bag, proportions, counts) if by_bags else None
+    instances = instances_of(model, rows)
+    probabilities = model.predict_encoded(instances)
+    return Evaluation(
+        by_label=None if truth is None else label_scores(truth, probabilities, model.classes_),
+        verdict=None
+        if bags is None
+        else judge_without_labels(replace(bags, instances=instances, features=_names(model)), probabilities),
+        classes=model.classes_.tolist(),
+    )
+
+
+def refuse_learned(model: LLPClassifier, label: str) -> None:
+    """Refuse to judge by a column that the model learned from: it would seem better than it is."""
+    if model.encoder_ is not None and label in model.encoder_.positions:
+        raise ValueError(
+            f"the model learned from column {label!r} and cannot be judged by it (label): train one without "
+            f"it, by naming it the label or leaving it out, or judge by another column"
+        )
+
+
+def _show(found: Evaluation) -> None:
+    console = terminal()
+    console.print(_as_table(found))
+    if found.by_label is not None:
+        console.print(_confusion(found.by_label, found.classes))
+    if found.verdict is not None:
+        console.print(in_words(found.verdict))
+
+
+def _names(model: LLPClassifier) -> Sequence[str] | None:
+    return None if model.encoder_ is None else model.encoder_.features
+
+
+def _as_table(found: Evaluation) -> Table:
+    counted = found.by_label.n if found.by_label is not None else len(found.by_bag.kl) if found.by_bag else 0
+    of = "rows" if found.by_label is not None else "bags"
+    table = Table("", "value", "95 % interval", title=f"{counted:,} {of}", title_justify="left")
+    for name, estimate in found.figures().items():
+        ends = "none" if estimate.low is None else f"{estimate.low:.4f} to {estimate.high:.4f}"
+        table.add_row(name, f"{estimate.value:.4f}", ends)
+    return table
+
+
+def _confusion(scores: LabelScores, classes: list[Any]) -> Table:
+    table = Table(
+        "true class", *(f"predicted {name}" for name in classes), title="Confusion", title_justify="left"
+    )
+    for name, counts in zip(classes, scores.confusion.tolist(), strict=True):
+        table.add_row(str(name), *(f"{count:,}" for count in counts))
+    return table
+
+
+def in_words(verdict: Verdict) -> Text:
+    """What bags say of single predictions, and what holds in the worst case."""
+    bounds = verdict.worst_case
+    return Text.assemble(
+        ("Without labels.", "bold"),
+        visible(f" {verdict.why}\n"),
+        ("In the worst case", "bold"),
+        f", whatever the bags: on these rows between {bounds.lowest_accuracy:.1%} "
+        f"and {bounds.highest_accuracy:.1%} of single predictions are right, if the given shares are exact (the "
+        f"commonest class of a bag holds {bounds.purity:.1%} of it on average); and the bag error of predicted "
+        f"classes, over all bags drawn like these, lies between {bounds.bag_error.low:.3f} and "
+        f"{bounds.bag_error.high:.3f} (Hoeffding's interval, 95 %).",
+    )
+
+
+def _as_json(found: Evaluation) -> dict[str, Any]:
+    figures: dict[str, Any] = {name: vars(estimate) for name, estimate in found.figures().items()}
+    if found.verdict is not None:
+        figures["without labels"] = found.verdict.why
+        figures["bags look random, p"] = found.verdict.randomness.p_value
+    return figures

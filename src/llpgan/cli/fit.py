@@ -1,0 +1,211 @@
+"""``llpgan fit``: from files to a trained model and its report."""
+
+import time
+import warnings
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+
+from llpgan.bags import Bags
+from llpgan.bags.stored_instances import is_stored
+from llpgan.cli.command_options import passing_on
+from llpgan.cli.console import terminal
+from llpgan.cli.label_matching import labels_as_classes
+from llpgan.cli.model_inputs import tables_in
+from llpgan.data.experiments import costs
+from llpgan.estimators.base import Array, LLPClassifier
+from llpgan.evaluation import BagScores, bag_scores
+from llpgan.evaluation.selection import BagShuffleSplit
+from llpgan.evaluation.selection.candidates import name_of, seeded
+from llpgan.evaluation.selection.default_method import chooses_by_held_out_bags, default_method
+from llpgan.persistence import save
+from llpgan.persistence.manifest import MODEL_FOLDER, REPORT
+from llpgan.report import Story, render, tell
+from llpgan.tables import label_values, open_rows
+from llpgan.training.launch_environment import is_first_process
+from llpgan.utils.output_paths import claimed_folder
+
+_ROWS_TOLD = 100_000  # in the report on a store
+
+
+@passing_on(Bags.from_tables, "instances")
+def fit(
+    data: str,
+    *,
+    method: LLPClassifier | None = None,
+    label_names: Sequence[str] = (),
+    hold_out: float = 0.0,
+    seed: int = 0,
+    out: str = "model",
+    report: bool = True,
+    overwrite: bool = False,
+    **tables: Any,
+) -> LLPClassifier:
+    """Learn a classifier of rows from the class proportions of their bags, and save it with a report.
+
+    Examples:
+        llpgan fit people.csv --bag state --proportions results.csv --out model
+
+    Args:
+        data: a table of rows (.csv, .csv.gz, .parquet), a folder of folders of images (each a bag), an .npz, or a
+            store, which stays on disk and holds its proportions already.
+        method: the method by name, such as DLLP; its settings as --method.epochs 50. If none is named, tables are
+            learned by BagLogistic, in seconds, and tables in a store by DLLP; for up to 5,000 small images,
+            held-out bags choose between BagLogistic, DLLP and LLPGAN; more or larger ones are learned by DLLP.
+        hold_out: the share of the bags that is kept out of training; the report then tells how well the model
+            meets them.
+        label_names: the class of each of the label's values, in their sorted order, where they have other names.
+        seed: the method's random_state, if that is not set: the same seed gives the same model.
+        out: the folder for the model and its report.html.
+        report: whether to write a report.
+        overwrite: replace the model that is there.
+        tables: see Bags.from_tables.
+    """
+    refuse_idle_names(label_names, tables)
+    console = terminal(stderr=True, quiet=not is_first_process())
+    claim = claimed_folder(Path(out), MODEL_FOLDER, overwrite=overwrite, inputs=tables_in(data, tables))
+    with claim if is_first_process() else nullcontext():  # of several that train together, one writes
+        bags = Bags.from_tables(data, **tables)
+        console.print(f"{data}: {in_words(bags)}", soft_wrap=True)
+        console.print(origin(data, bags, tables), soft_wrap=True)
+        training, held_out, rows = divided(bags, hold_out, seed)
+        model, seconds = trained(method or chosen(training, seed, console), training, seed)
+        if not is_first_process():
+            return model
+        story = None
+        if report:
+            labels = known_labels(data, tables.get("label"), model, label_names)
+            labels = labels if labels is None else labels[rows]
+            story = told(model, training, data, labels, origin(data, bags, tables), held_out)
+        save(model, out, overwrite=overwrite, pages={} if story is None else {REPORT: render(story)})
+        console.print(in_the_end(model, training, seconds, story, held_out), soft_wrap=True)
+        console.print(f"saved {out}" + (f", report {Path(out) / REPORT}" if report else ""), soft_wrap=True)
+        return model
+
+
+def trained(method: LLPClassifier, bags: Bags, seed: int) -> tuple[LLPClassifier, float]:
+    """A copy of the method with the seed, trained, and how many seconds that took. It tells its progress."""
+    model, start = seeded(method, seed), time.perf_counter()
+    tells = {"verbose": True} if "verbose" in model.get_params(deep=False) else {}
+    model.set_params(**tells).fit_bags(bags)
+    return model.set_params(**dict.fromkeys(tells, False)), time.perf_counter() - start
+
+
+def origin(data: str, bags: Bags, tables: Mapping[str, Any]) -> str:
+    """Where the proportions came from, in words."""
+    if tables.get("proportions") is not None:
+        return f"proportions: those of {tables['proportions']}"
+    if tables.get("counts") is not None:
+        return f"proportions: from the counts of {tables['counts']}"
+    if is_stored(bags.instances):
+        return f"proportions: those in the store {data}"
+    return (
+        f"proportions: counted in column {tables['label']!r} of {len(bags.instances):,} rows; scores by it are "
+        f"thus of labels that the training used"
+    )
+
+
+def refuse_idle_names(label_names: Sequence[str], tables: Mapping[str, Any]) -> None:
+    """Refuse names for labels that are not there, or that are the classes themselves."""
+    if label_names and tables.get("label") is None:
+        raise ValueError("names are given for labels (label_names), but no column of labels (label)")
+    if label_names and tables.get("proportions") is None and tables.get("counts") is None:
+        raise ValueError(
+            "names for labels (label_names) say which class of the proportions each is; where the labels are "
+            "counted, they are the classes"
+        )
+
+
+def in_the_end(
+    model: LLPClassifier, bags: Bags, seconds: float, story: Story | None, held_out: Bags | None = None
+) -> str:
+    """What a training did: the method, by how much it misses its bags, and how long it took."""
+    scores, overall = _scores(model, bags, bags.prior) if story is None else (story.scores, story.overall)
+    told = f"{type(model).__name__}: bag error {_errors(scores, overall)} on the bags that it learned from"
+    if held_out is not None:
+        told += f", {_errors(*_scores(model, held_out, bags.prior))} on {held_out.n_bags:,} held-out bags"
+    return f"{told}; {seconds:.1f} s"
+
+
+def _errors(scores: BagScores, overall: BagScores) -> str:
+    error, of_shares = (found.mean_total_variation.value for found in (scores, overall))
+    return f"{error:.4f} (the overall shares have {of_shares:.4f})"
+
+
+def _scores(model: LLPClassifier, bags: Bags, prior: Array) -> tuple[BagScores, BagScores]:
+    """Of a model, and of the overall shares."""
+    bags = _some_bags(bags) if is_stored(bags.instances) else bags
+    found = model.predict_proba(bags)
+    return bag_scores(bags, found), bag_scores(bags, np.broadcast_to(prior, found.shape))
+
+
+def chosen(bags: Bags, seed: int, console: Console) -> LLPClassifier:
+    """The method for bags where the user names none; it says which, why, and about how long it will take."""
+    if chooses_by_held_out_bags(bags):
+        console.print("no method was named: some are tried on held-out bags first", soft_wrap=True)
+    found = default_method(bags, seed)
+    about = "" if found.seconds is None else f"; training will take about {costs.in_words(found.seconds)}"
+    console.print(f"{name_of(found.method)} is taken, since {found.reason}{about}", soft_wrap=True)
+    return found.method
+
+
+def divided(bags: Bags, hold_out: float, seed: int) -> tuple[Bags, Bags | None, Array | slice]:
+    """Bags to learn from, the share of them that is kept out, if any is, and the rows to learn from."""
+    if hold_out == 0:
+        return bags, None, slice(None)
+    if not 0 < hold_out < 1:
+        raise ValueError(f"--hold_out is a share of the bags, between 0 and 1, got {hold_out:g}")
+    if is_stored(bags.instances):
+        raise ValueError(
+            "--hold_out takes bags in memory; of a store, --method.validation_fraction holds bags out"
+        )
+    splitter = BagShuffleSplit(1, hold_out, random_state=seed)
+    rows, others = next(splitter.split(bags.bag_index, bags.proportions[bags.bag_index], groups=bags.bag_index))
+    return bags.part(rows), bags.part(others), rows
+
+
+def told(
+    model: LLPClassifier,
+    bags: Bags,
+    data: str,
+    labels: Array | None = None,
+    from_where: str = "",
+    held_out: Bags | None = None,
+) -> Story:
+    """All for a report on a model; by labels too, where they are known. Of a store, it tells of some bags."""
+    encoder = bags.encoder
+    notes, columns = ([], {}) if encoder is None else (encoder.notes, encoder.positions)
+    notes = [*([from_where] if from_where else []), *notes]
+    if is_stored(bags.instances):
+        bags, n_bags = _some_bags(bags), bags.n_bags
+        notes = [*notes, f"this page tells of {bags.n_bags:,} of the {n_bags:,} bags, drawn at random"]
+    title = Path(data).name
+    return tell(model, bags, title=title, notes=notes, columns=columns, labels=labels, held_out=held_out)
+
+
+def _some_bags(bags: Bags) -> Bags:
+    """Whole bags with some 100,000 rows together, at least one, in memory."""
+    order = np.random.default_rng(0).permutation(bags.n_bags)
+    n_drawn = int(np.searchsorted(np.cumsum(bags.sizes[order]), _ROWS_TOLD, side="right"))
+    return bags.subset(np.sort(order[: max(1, n_drawn)]))
+
+
+def known_labels(data: Any, label: str | None, model: LLPClassifier, names: Sequence[str] = ()) -> Array | None:
+    """The classes of all rows, where a column tells them: to judge a model by, not to train it."""
+    if label is None:
+        return None
+    try:
+        return labels_as_classes(label_values(open_rows(data), label), model.classes_, label, names)
+    except ValueError as error:
+        warnings.warn(f"the report does not judge by labels: {error}", stacklevel=2)
+        return None
+
+
+def in_words(bags: Bags) -> str:
+    """How many there are of what."""
+    classes = ", ".join(str(name) for name in bags.classes.tolist())
+    return f"{len(bags.instances):,} rows in {bags.n_bags:,} bags, {bags.n_classes} classes ({classes})"

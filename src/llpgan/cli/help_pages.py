@@ -1,0 +1,166 @@
+"""What ``--help`` says of a command, and ``--method.help`` of a method."""
+
+import difflib
+import re
+import shutil
+import textwrap
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import fields
+from typing import Any, Literal, get_args, get_origin
+
+from sklearn.utils._param_validation import StrOptions
+
+from llpgan.cli.command_options import (
+    Option,
+    about,
+    are_methods,
+    documented,
+    is_method,
+    names,
+    numbers,
+    options_of,
+)
+from llpgan.cli.method_options import method_class, networks_for, settings_of
+from llpgan.estimators import METHODS
+
+_INDENT, _NARROWEST, _WIDEST = 26, 60, 100
+_LONG, _LONGEST = 100, 160  # characters of a sentence on a setting; on one that is one of a few names
+_CONFIG = "a file of options (YAML); --print_config writes one"
+
+
+def help_on_command(name: str, function: Callable[..., Any]) -> str:
+    """What a command does, an example, and its options, those that are needed first."""
+    options = options_of(function)
+    what, example = about(function)
+    required = " ".join(option.name.upper() for option in options if option.is_required)
+    lines = [f"usage: llpgan {name} {required} [options]", "", *_wrapped(what)]
+    if example:
+        lines += ["", "Example:", *textwrap.indent(example, "  ").splitlines()]
+    lines += ["", "Options:"]
+    known = {option.name for option in options}
+    for option in options:
+        lines += _entry(_as_typed(option), _said(option, known))
+    lines += _entry("--config FILE", _CONFIG)
+    if any(is_method(option) or are_methods(option) for option in options):
+        lines += ["", f"Methods: {', '.join(METHODS)}; llpgan fit --method.help NAME tells the settings of one."]
+    return "\n".join(lines)
+
+
+def help_on_method(name: str) -> str:
+    """A method's settings: first its own, then those that it shares with others."""
+    method = method_class(name)
+    lines = [f"{name}: {_first_line(method)}", "", "Settings:"]
+    said, hints = _documented_anywhere(method), settings_of(name)
+    own = [setting for setting in method.__annotations__ if setting in hints]
+    named = {name for name, allowed in method._parameter_constraints.items() if _has_names(allowed)}
+    usual = {field.name: field.default for field in fields(method) if field.init}
+    for setting in [*own, *(setting for setting in hints if setting not in own)]:
+        networks = _networks(setting, hints[setting])
+        told = networks or _in_short(said.get(setting, ""), _LONGEST if setting in named else _LONG)
+        lines += _entry(f"--method.{setting}", f"{told} {_default(usual[setting])}".strip())
+    return "\n".join([*lines, "", f"More, and the formula: docs/methods/{_page(method)}.md"])
+
+
+def _networks(setting: str, hint: Any) -> str:
+    """What can be said of a network on the command line: its name."""
+    if setting not in ("classifier", "generator") or not get_args(hint):
+        return ""
+    return f"one of {', '.join(networks_for(setting))}; by default that for the instances' shape."
+
+
+def _page(method: Any) -> str:
+    return str(method.__module__.rpartition(".")[2])
+
+
+def _documented_anywhere(method: Any) -> dict[str, str]:
+    """What the docstrings of a class and of those that it inherits from say; its own words win."""
+    return {name: said for kind in reversed(method.__mro__) for name, said in documented(kind).items()}
+
+
+def _first_line(method: Any) -> str:
+    return (method.__doc__ or "").partition("\n")[0]
+
+
+def _has_names(allowed: Sequence[Any]) -> bool:
+    """Whether a setting is one of a few names, which its help should tell."""
+    return any(isinstance(constraint, StrOptions) for constraint in allowed)
+
+
+def _in_short(said: str, longest: int) -> str:
+    """The first sentence; of a long one, its first part."""
+    sentence = re.split(r"(?<=[a-z)\"`])(?<!eq)\. ", said)[0]
+    short = sentence if len(sentence) <= longest else sentence.partition("; ")[0]
+    return _without_none(short.replace("``", "").rstrip(".")) + "." if said else ""
+
+
+def _without_none(said: str) -> str:
+    """What a parameter is by default, without Python's word for it."""
+    return re.sub(r"\bNone (for|to)\b", r"by default \1", said).replace("by default for ", "by default ")
+
+
+def _as_typed(option: Option) -> str:
+    return option.name.upper() if option.is_required else f"--{option.name} {_value(option)}".rstrip()
+
+
+def _value(option: Option) -> str:
+    if option.kinds == (bool,):
+        return "" if option.default is False else "true|false"
+    if is_method(option):
+        return "NAME"
+    if are_methods(option):
+        return "A,B"
+    if get_origin(option.kinds[0]) is Literal:
+        return "|".join(get_args(option.kinds[0]))
+    if option.reader is names:
+        return "A,B"
+    if option.reader is numbers or get_origin(option.kinds[0]) is tuple:
+        return "N,N"
+    return "N" if set(option.kinds) <= {int, float} else "X"
+
+
+def _said(option: Option, known: set[str]) -> str:
+    """The docstring in the words of the command line."""
+    said = re.sub(r"``(\w+)``", lambda found: f"--{found[1]}" if found[1] in known else found[1], option.about)
+    return f"{_without_none(said)} {_default(option.default)}".strip()
+
+
+def _default(value: Any) -> str:
+    """Nothing where the default says nothing."""
+    if value is None or value is False or value == () or value == "":
+        return ""
+    return f"(default: {str(value).lower() if value is True else value})"
+
+
+def _entry(left: str, right: str) -> Iterator[str]:
+    lines = _wrapped(right, _width() - _INDENT)
+    first = f"  {left}"
+    if len(first) >= _INDENT:
+        yield first
+    elif lines:
+        yield first.ljust(_INDENT) + lines.pop(0)
+    else:
+        yield first
+    yield from (" " * _INDENT + line for line in lines)
+
+
+def _wrapped(text: str, width: int | None = None) -> list[str]:
+    return [line for part in text.split("\n\n") for line in textwrap.wrap(part, width or _width())]
+
+
+def _width() -> int:
+    return min(_WIDEST, max(_NARROWEST, shutil.get_terminal_size().columns))
+
+
+def said_of_unknown(words: Sequence[str], options: Sequence[Option], method: str | None) -> str | None:
+    """What to type instead of an option that there is not: one spelt like it, or a setting of the method."""
+    unknown = next((word for word in words if word.startswith("-")), None)
+    if unknown is None:
+        return None
+    name = unknown.lstrip("-").partition("=")[0]
+    of_methods = [known for known in ([method] if method else METHODS) if name in settings_of(known)]
+    if of_methods and any(is_method(option) for option in options):
+        named = "" if method else f" --method {of_methods[0]}"
+        return f"there is no option --{name}; as a setting of the method it is{named} --method.{name}"
+    there = [option.name for option in options if not option.is_required]
+    near = difflib.get_close_matches(name, there, n=1)
+    return f"there is no option --{name}" + (f"; did you mean --{near[0]}?" if near else "")

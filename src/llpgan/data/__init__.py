@@ -1,0 +1,1 @@
+"""Labelled data sets, ways to make bags of them, and the experiments of the paper."""

@@ -1,0 +1,33 @@
+"""Labelled data into bags: for experiments, where the truth is known.
+
+Each function gives the bag of each row: an array of numbers from 0, with ``NO_BAG`` (−1) at rows that are in none;
+where there are such rows, a warning says how many and why. :func:`into_bags` leaves them out::
+
+    bag_of_row = dirichlet_bags(labels, bag_size=64, concentration=0.5, seed=0)
+    bags = into_bags(instances, labels, bag_of_row)
+
+Noise on the proportions (:mod:`llpgan.data.bagging.noise`) makes bags of bags.
+"""
+
+from llpgan.data.bagging.at_random import between, poisson, random_bags, varying_bags
+from llpgan.data.bagging.by_class import dirichlet_bags
+from llpgan.data.bagging.by_feature import feature_bags
+from llpgan.data.bagging.clustered import clustered_bags
+from llpgan.data.bagging.labelled_rows import NO_BAG, into_bags
+from llpgan.data.bagging.noise import gaussian_noise, laplace_noise, rounded, swapped
+
+__all__ = [
+    "NO_BAG",
+    "between",
+    "clustered_bags",
+    "dirichlet_bags",
+    "feature_bags",
+    "gaussian_noise",
+    "into_bags",
+    "laplace_noise",
+    "poisson",
+    "random_bags",
+    "rounded",
+    "swapped",
+    "varying_bags",
+]

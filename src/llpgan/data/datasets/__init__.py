@@ -1,0 +1,37 @@
+"""Real data: the election of 2016 and scikit-learn's digits, here; readers of official files, elsewhere."""
+
+from collections.abc import Callable
+
+from llpgan.data.datasets.adult import TableSplit, load_adult
+from llpgan.data.datasets.cifar import load_cifar10, load_cifar100
+from llpgan.data.datasets.dataset_files import StrPath
+from llpgan.data.datasets.digits import load_digits
+from llpgan.data.datasets.download import download
+from llpgan.data.datasets.election import Election, load_election
+from llpgan.data.datasets.mnist import load_fashion_mnist, load_mnist
+from llpgan.data.datasets.split import Split
+from llpgan.data.datasets.svhn import load_svhn
+
+IMAGE_DATASETS: dict[str, Callable[[StrPath], Split]] = {
+    "mnist": load_mnist,
+    "fashion-mnist": load_fashion_mnist,
+    "cifar10": load_cifar10,
+    "cifar100": load_cifar100,
+    "svhn": load_svhn,
+}
+
+__all__ = [
+    "IMAGE_DATASETS",
+    "Election",
+    "Split",
+    "TableSplit",
+    "download",
+    "load_adult",
+    "load_cifar10",
+    "load_cifar100",
+    "load_digits",
+    "load_election",
+    "load_fashion_mnist",
+    "load_mnist",
+    "load_svhn",
+]

@@ -1,0 +1,87 @@
+"""How well predictions meet the proportions of bags: no instance's label is needed."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from llpgan.bags import validation
+from llpgan.bags.bags import Bags, refuse_other_than_bags
+from llpgan.evaluation import interval_estimate
+from llpgan.evaluation.interval_estimate import Estimate
+
+Array = NDArray[Any]
+_LEAST = np.finfo(np.float64).eps
+
+
+@dataclass(frozen=True, eq=False)
+class BagScores:
+    """How the predictions of each bag compare with its proportions p; p̄ is the bag's mean prediction.
+
+    Means are over bags, with Student's t interval of 95 % over bags; each bag counts the same, or by its weight.
+
+    Attributes:
+        predicted: p̄, ``(n_bags, K)``.
+        cross_entropy: −Σ_k p_k log p̄_k of each bag: what training minimises.
+        kl: cross-entropy less the entropy of p: zero where the bag is met.
+        total_variation: ½ Σ_k |p_k − p̄_k|: the share of the bag that is given to the wrong class.
+        hard_total_variation: the same, with each instance counted wholly for its most probable class.
+        weights: of the bags in means; None where each counts the same.
+    """
+
+    predicted: NDArray[np.float64]
+    cross_entropy: NDArray[np.float64]
+    kl: NDArray[np.float64]
+    total_variation: NDArray[np.float64]
+    hard_total_variation: NDArray[np.float64]
+    weights: NDArray[np.int64] | None = None
+
+    @property
+    def mean_cross_entropy(self) -> Estimate:
+        """Mean of ``cross_entropy``."""
+        return interval_estimate.mean(self.cross_entropy, self.weights)
+
+    @property
+    def mean_kl(self) -> Estimate:
+        """Mean of ``kl``."""
+        return interval_estimate.mean(self.kl, self.weights)
+
+    @property
+    def mean_total_variation(self) -> Estimate:
+        """Mean of ``total_variation``."""
+        return interval_estimate.mean(self.total_variation, self.weights)
+
+    @property
+    def mean_hard_total_variation(self) -> Estimate:
+        """Mean of ``hard_total_variation``."""
+        return interval_estimate.mean(self.hard_total_variation, self.weights)
+
+
+def bag_scores(bags: Bags, probabilities: ArrayLike, *, by_size: bool = False) -> BagScores:
+    """Compare the proportions of bags with the predicted probabilities of their instances.
+
+    With ``by_size`` a bag counts in means by the number of its instances: means are then over instances' bags.
+
+    >>> bags = Bags.from_labels([[1.0], [2.0], [6.0]], [0, 1, 0], groups=["a", "a", "b"])
+    >>> scores = bag_scores(bags, [[0.8, 0.2], [0.4, 0.6], [0.9, 0.1]])
+    >>> scores.total_variation.round(3), scores.hard_total_variation
+    (array([0.1, 0.1]), array([0., 0.]))
+    """
+    refuse_other_than_bags(bags, "bags")
+    table = validation.probabilities(probabilities, len(bags.instances), bags.n_classes)
+    given, predicted = bags.proportions, bags.means(table)
+    hard = bags.means(np.eye(bags.n_classes)[table.argmax(axis=1)])
+    cross_entropy = -(given * _log(predicted)).sum(axis=1)
+    return BagScores(
+        predicted=predicted,
+        cross_entropy=cross_entropy,
+        kl=np.maximum(cross_entropy + (given * _log(given)).sum(axis=1), 0),
+        total_variation=np.abs(given - predicted).sum(axis=1) / 2,
+        hard_total_variation=np.abs(given - hard).sum(axis=1) / 2,
+        weights=bags.sizes if by_size else None,
+    )
+
+
+def _log(shares: Array) -> Array:
+    return np.log(np.maximum(shares, _LEAST))

@@ -1,0 +1,20 @@
+"""Which method to take, when nobody has a label: splits by bags, and a comparison on bags that were held out."""
+
+from llpgan.evaluation.selection.candidates import QUICK, SIMPLEST_FIRST
+from llpgan.evaluation.selection.comparing import compare
+from llpgan.evaluation.selection.comparison import Comparison, Result
+from llpgan.evaluation.selection.folds import Fold, bag_folds
+from llpgan.evaluation.selection.splitters import BagKFold, BagShuffleSplit, WithinBagKFold
+
+__all__ = [
+    "QUICK",
+    "SIMPLEST_FIRST",
+    "BagKFold",
+    "BagShuffleSplit",
+    "Comparison",
+    "Fold",
+    "Result",
+    "WithinBagKFold",
+    "bag_folds",
+    "compare",
+]

@@ -1,0 +1,16 @@
+"""A trained model as a folder that any machine can load, without running code from it.
+
+>>> import tempfile
+>>> from llpgan import MeanMap, load, save
+>>> model = MeanMap().fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
+>>> with tempfile.TemporaryDirectory() as folder:
+...     save(model, f"{folder}/model")
+...     loaded = load(f"{folder}/model")
+>>> loaded.predict([[0.5], [2.5]])
+array([0, 1])
+"""
+
+from llpgan.persistence.model_loading import load
+from llpgan.persistence.model_saving import save
+
+__all__ = ["load", "save"]

@@ -1,0 +1,99 @@
+"""From a folder to the trained model. Nothing that the folder holds is ever run."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors.numpy import load_file
+
+import llpgan
+from llpgan.estimators.base import LLPClassifier
+from llpgan.persistence.manifest import MANIFEST, WEIGHTS, Manifest
+from llpgan.persistence.model_settings import from_json
+from llpgan.utils.state_json import Arrays, from_plain, is_learned
+
+
+def load(path: str | Path, **settings: Any) -> LLPClassifier:
+    """The estimator that was saved, with its preprocessing, ready to predict.
+
+    Args:
+        path: the folder.
+        settings: parameters to change, such as ``device="cpu"``; and those that are code of your own, such as a
+            ``classifier``, which a file does not hold.
+    """
+    folder = Path(path)
+    manifest = Manifest.read(folder)
+    if lacking := [name for name in manifest.own if name not in settings]:
+        raise ValueError(
+            f"{folder / MANIFEST}: its {lacking[0]} is code of your own: load(..., {lacking[0]}=...) gives it back"
+        )
+    model: LLPClassifier = getattr(llpgan, manifest.method)().set_params(**settings)
+    model._validate_params()  # what the caller gives; what the file gives, is checked below
+    try:
+        model.set_params(**{**from_json(manifest.settings), **settings})
+        arrays: Arrays = load_file(folder / WEIGHTS)
+        _restore(model, manifest, arrays)
+        if hasattr(model, "_networks"):
+            _restore_networks(model, arrays)
+        _try_out(model)
+    except MemoryError:
+        raise
+    except Exception as error:  # whatever a file of another shape leads to
+        why = " ".join(str(error).split()) or type(error).__name__
+        raise ValueError(f"{folder / MANIFEST} and {WEIGHTS} do not make a {manifest.method}: {why}") from error
+    return model
+
+
+def _restore(model: LLPClassifier, manifest: Manifest, arrays: Arrays) -> None:
+    learned = from_plain(manifest.learned, arrays)
+    if not isinstance(learned, dict) or not all(map(is_learned, learned)):
+        raise ValueError("what is learned should be attributes that end in _")
+    for name, value in learned.items():
+        setattr(model, name, value)
+    model.encoder_ = from_plain(manifest.preprocessing, arrays)
+    model.classes_ = np.array(manifest.classes, dtype=manifest.class_type)
+    model.instance_shape_ = tuple(manifest.shape)
+    model.n_features_in_ = manifest.shape[0]
+    if manifest.features is not None:
+        model.feature_names_in_ = np.array(manifest.features, dtype=object)
+
+
+def _restore_networks(model: Any, arrays: Arrays) -> None:
+    """Networks are made anew from the settings, and take the weights."""
+    import torch
+
+    from llpgan.training.input_scaling import Scaling
+
+    with torch.random.fork_rng(devices=[]):
+        networks = model._networks(Scaling(arrays["classifier_.0.shift"], arrays["classifier_.0.scale"]))
+    for name, network in networks.items():
+        prefix = f"{name}_."
+        weights = {k.removeprefix(prefix): torch.from_numpy(v) for k, v in arrays.items() if k.startswith(prefix)}
+        network.load_state_dict(weights)
+        setattr(model, f"{name}_", network.eval())
+
+
+def _try_out(model: Any) -> None:
+    """Predict one instance, of zeros: a model that cannot do that was never saved by us."""
+    model._validate_params()
+    encoder = model.encoder_
+    if encoder is not None and not hasattr(encoder, "encode"):
+        raise ValueError(f"its preprocessing is a {type(encoder).__name__}")
+    if encoder is not None and encoder.features is not None and len(encoder.features) != model.n_features_in_:
+        raise ValueError(f"its preprocessing gives {len(encoder.features)} features, not {model.n_features_in_}")
+    instance = np.zeros((1, *model.instance_shape_), dtype=model.instance_type_)
+    if hasattr(model, "_networks"):
+        found = model._predicted(_posteriors(model.classifier_, instance))
+    else:
+        found = model._probabilities(instance)
+    if np.shape(found) != (1, len(model.classes_)):
+        raise ValueError(f"it gives probabilities of shape {np.shape(found)} for {len(model.classes_)} classes")
+
+
+def _posteriors(classifier: Any, instance: Any) -> Any:
+    """On the CPU, whatever the model was trained on."""
+    import torch
+
+    from llpgan.training.training_loop import posteriors_of
+
+    return posteriors_of(classifier, instance, torch.device("cpu"))

@@ -1,0 +1,72 @@
+"""From a trained model to a folder."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from safetensors.numpy import save as safe_bytes
+from sklearn.utils.validation import check_is_fitted
+
+from llpgan.estimators.base import LLPClassifier
+from llpgan.persistence.manifest import MODEL_FOLDER, WEIGHTS, Manifest
+from llpgan.persistence.model_settings import as_json
+from llpgan.utils.checked_json import digest_of_file
+from llpgan.utils.output_paths import output_folder
+from llpgan.utils.state_json import Arrays, to_plain
+
+_ELSEWHERE = {"classes_", "instance_shape_", "n_features_in_", "feature_names_in_", "encoder_"}
+_FOR_TRAINING_ALONE = {"start_"}  # which a trained model does not need, and which may be any method
+
+
+def save(
+    model: LLPClassifier, path: str | Path, *, overwrite: bool = False, pages: Mapping[str, str] | None = None
+) -> None:
+    """Save a trained model as a folder, whole or not at all.
+
+    Args:
+        model: a fitted estimator, with the preprocessing that it learned from a table if there was one.
+        path: the folder, which must not exist.
+        overwrite: replace it, if it is a model; other files in it stay there.
+        pages: other files to put beside it, by name: text, such as a report.
+    """
+    check_is_fitted(model, "classes_")
+    arrays: Arrays = {}
+    manifest = _manifest(model, arrays)
+    with output_folder(Path(path), MODEL_FOLDER, overwrite=overwrite) as folder:
+        (folder / WEIGHTS).write_bytes(safe_bytes({**arrays, **_weights(model)}))
+        for name, text in (pages or {}).items():
+            (folder / name).write_text(text, encoding="utf-8")
+        digests = {WEIGHTS: digest_of_file(folder / WEIGHTS)}
+        replace(manifest, files=digests, pages=list(pages or {})).write(folder)
+
+
+def _networks(model: LLPClassifier) -> dict[str, Any]:
+    """The trained networks of a deep method by attribute; none of the others."""
+    return {name: value for name, value in vars(model).items() if name[-1] == "_" and hasattr(value, "state_dict")}
+
+
+def _weights(model: LLPClassifier) -> Arrays:
+    return {
+        f"{name}.{part}": tensor.contiguous().numpy()  # safetensors writes memory as it lies
+        for name, network in _networks(model).items()
+        for part, tensor in network.state_dict().items()
+    }
+
+
+def _manifest(model: LLPClassifier, arrays: Arrays) -> Manifest:
+    settings, own = as_json(model)
+    names = getattr(model, "feature_names_in_", None)
+    elsewhere = _ELSEWHERE | _FOR_TRAINING_ALONE | _networks(model).keys()
+    learned = {name: value for name, value in vars(model).items() if name[-1] == "_" and name not in elsewhere}
+    return Manifest(
+        method=type(model).__name__,
+        settings=settings,
+        own=own,
+        classes=model.classes_.tolist(),
+        class_type=model.classes_.dtype.str,
+        shape=list(model.instance_shape_),
+        features=None if names is None else names.tolist(),
+        learned=to_plain(learned, arrays),
+        preprocessing=to_plain(model.encoder_, arrays),
+    )

@@ -1,0 +1,35 @@
+"""A trained model as one ONNX graph, from a user's columns to probabilities, for machines with only onnxruntime.
+
+>>> from llpgan import MeanMap
+>>> model = MeanMap().fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
+>>> [output.name for output in to_onnx(model).graph.output]
+['probabilities', 'prediction']
+"""
+
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from llpgan.estimators.base import LLPClassifier
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
+
+__all__ = ["to_onnx"]
+
+
+def to_onnx(model: LLPClassifier) -> "ModelProto":
+    """The graph of a trained model, checked.
+
+    Its inputs are the columns of the table that the model learned from, each with the column's name and of shape
+    (rows,): numbers as double (NaN is missing), dates as double (days since 1970), categories as string ("" is
+    missing). A model of arrays or images has one input, ``instances``. Outputs are ``probabilities``, (rows,
+    classes), and ``prediction``, the class of each row: int64 where classes are integers, else string.
+
+    Args:
+        model: any fitted estimator; a kernel of your own cannot be exported.
+    """
+    if any(find_spec(package) is None for package in ("onnx", "onnxscript")):
+        raise ModuleNotFoundError("ONNX is not installed: pip install 'llpgan[onnx]'")
+    from llpgan.persistence.onnx.onnx_assembly import assembled
+
+    return assembled(model)

@@ -1,0 +1,170 @@
+"""What each column of a table becomes: a user says so, or its values tell."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+
+import pyarrow as pa
+
+from llpgan.tables import column_values
+from llpgan.tables.column_encoders import Category, ColumnEncoder, Date, Number
+from llpgan.tables.column_facts import Facts, WholeColumn, no_value
+from llpgan.utils.suggestions import did_you_mean
+
+_RANGE = re.compile(
+    r"^\s*([<>≤≥~]=?\s*\d[\d.]*|\d[\d.]*\s*(\+|plus|((or|and)\s+)?(more|over|older|above|less|fewer|under|below)"
+    r"|(-|–|to)\s*\d[\d.]*))\s*$",
+    re.IGNORECASE,
+)
+_FEW = 20  # below so many rows, every value of any column may be different
+_ID_NAME = re.compile(r"(^|[_\W])(id|ids|uuid|guid|index|key|nr|number)$|^unnamed", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Which columns are features and of what kind, by name; what is not said is seen from the values.
+
+    Args:
+        only: the columns to learn from; None for all but those of bags and labels.
+        drop: columns to leave out.
+        numbers: columns that are numbers. Missing ones become the median, with a column that tells of them.
+        categories: columns of which each value is a class of its own, also where the values are numbers.
+        dates: columns that are dates or times, which become days.
+        min_count: categories with fewer rows than this are taken together as "other"; and missing values that
+            are fewer get no column that tells of them.
+        max_categories: the most categories that a column may have; the rarest beyond are taken as "other".
+
+    >>> Columns(drop=["name"], categories=["district"]).kinds()
+    {'district': <class 'llpgan.tables.column_encoders.Category'>}
+    """
+
+    only: str | Sequence[str] | None = None
+    drop: str | Sequence[str] = ()
+    numbers: str | Sequence[str] = ()
+    categories: str | Sequence[str] = ()
+    dates: str | Sequence[str] = ()
+    min_count: int = 10
+    max_categories: int = 32
+
+    def __post_init__(self) -> None:
+        for option in fields(self)[:5]:
+            self._check_names(option.name)
+        for name in ("min_count", "max_categories"):
+            number = getattr(self, name)
+            if isinstance(number, bool) or not isinstance(number, int) or number < 1:
+                raise ValueError(f"{name} must be a whole number of at least 1, got {number!r}")
+        if twice := [name for name in self._typed() if self._typed().count(name) > 1]:
+            raise ValueError(
+                f"column {twice[0]!r} is given two kinds: numbers, categories and dates exclude each other"
+            )
+        if both := set(self.drop) & {*self._typed(), *(self.only or ())}:
+            raise ValueError(f"column {min(both)!r} is both asked for and left out (drop)")
+
+    def _check_names(self, option: str) -> None:
+        """One name becomes a tuple of one."""
+        given = getattr(self, option)
+        if isinstance(given, str):
+            object.__setattr__(self, option, (given,))
+        elif given is None and option == "only":
+            return
+        elif not isinstance(given, Sequence) or not all(isinstance(name, str) for name in given):
+            raise TypeError(f"{option} must be the name of a column, or a list of names, got {given!r}")
+
+    def kinds(self) -> dict[str, type[ColumnEncoder]]:
+        """The kind of each column that the user has typed."""
+        named = ((self.numbers, Number), (self.categories, Category), (self.dates, Date))
+        return {name: kind for names, kind in named for name in names}
+
+    def chosen(self, available: Sequence[str], reserved: Sequence[str]) -> list[str]:
+        """Of the columns that there are, those to learn from, but none of the bags' or labels'."""
+        for name in (*(self.only or ()), *self.drop, *self._typed()):
+            if name not in available:
+                raise ValueError(f"no column {name!r}{did_you_mean(name, available)}")
+        for name in (*(self.only or ()), *self._typed()):
+            if name in reserved:
+                raise ValueError(f"column {name!r} is the bag or the label, which is no feature to learn from")
+        wanted = available if self.only is None else {*self.only, *self._typed()}
+        return [name for name in available if name in wanted and name not in {*self.drop, *reserved}]
+
+    def _typed(self) -> tuple[str, ...]:
+        return (*self.numbers, *self.categories, *self.dates)
+
+
+class LeftOut(Exception):  # noqa: N818, it is no error
+    """A column that tells nothing, and why."""
+
+
+def learned(name: str, column: pa.ChunkedArray, columns: Columns) -> ColumnEncoder:
+    """How to encode a column, from its values; raises :class:`LeftOut` where there is nothing to learn from it."""
+    return chosen_encoder(WholeColumn(name, column), columns)
+
+
+def chosen_encoder(facts: Facts, columns: Columns) -> ColumnEncoder:
+    """The same from what is known of a column, which need not be in memory."""
+    if pa.types.is_nested(facts.type):
+        raise unknown_type(facts)
+    if facts.n_missing == facts.n_rows:
+        raise no_value(facts.name)
+    kind = columns.kinds().get(facts.name)
+    if kind is None:
+        _leave_out_if_constant(facts)
+        kind = _kind_seen(facts, columns.max_categories)
+    return kind.of(facts, columns.min_count, columns.max_categories)
+
+
+def _kind_seen(facts: Facts, most: int) -> type[ColumnEncoder]:
+    if column_values.is_text(facts):
+        return _kind_of_text(facts, most)
+    if column_values.is_time(facts):
+        return Date
+    if not column_values.is_number(facts):
+        raise unknown_type(facts)
+    if pa.types.is_integer(facts.type):
+        _leave_out_if_running_number(facts)
+    return Number
+
+
+def unknown_type(facts: Facts) -> ValueError:
+    """The error of a column that is neither numbers nor text nor dates."""
+    return ValueError(f"column {facts.name!r} holds {facts.type}: one number, text or date a row would be right")
+
+
+def _kind_of_text(facts: Facts, most: int) -> type[ColumnEncoder]:
+    numbers, there = facts.n_number_texts(), facts.n_rows - facts.n_nulls
+    if numbers == there:
+        return Number
+    if numbers > there / 2 and not (has_open_ends(facts) and facts.n_different() <= most):
+        _refuse_few_texts(facts, f"{numbers} of the {there} values")
+    if there >= _FEW and facts.n_different() > there / 2:
+        raise LeftOut("nearly every row has a text of its own, as names and ids do")
+    return Category
+
+
+def has_open_ends(facts: Facts) -> bool:
+    """Whether a column of text holds nothing but numbers and ranges of them, such as 0, 1, 2 and 3+."""
+    if not column_values.is_text(facts) or not 0 < facts.n_number_texts() < facts.n_rows - facts.n_nulls:
+        return False
+    return all(column_values.is_number_text(text) or _RANGE.match(text) for text, _ in facts.texts().counts)
+
+
+def _refuse_few_texts(facts: Facts, numbers: str) -> None:
+    try:
+        facts.refuse_texts()
+    except ValueError as error:
+        raise ValueError(
+            f"{error}, as {numbers} of this column are: correct it, or name the column among the categories"
+        ) from None
+
+
+def _leave_out_if_constant(facts: Facts) -> None:
+    if not facts.n_missing and facts.has_one_value():
+        raise LeftOut(f"all rows have the same value, {facts.first!r}")
+
+
+def _leave_out_if_running_number(facts: Facts) -> None:
+    if facts.n_nulls or facts.n_rows < _FEW:
+        return
+    low, high = facts.limits()
+    dense = high - low < 2 * facts.n_rows
+    if (dense or _ID_NAME.search(facts.name)) and facts.all_different():
+        raise LeftOut("every row has a number of its own, as ids do")

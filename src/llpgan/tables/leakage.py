@@ -1,0 +1,167 @@
+"""Columns that look like the label are refused or warned of: a model that sees them learns nothing else."""
+
+import re
+import warnings
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from llpgan.tables import column_values
+
+_SHORT = 3  # letters; a shorter class name is in too many words
+_BAGS = 10  # fewer can be met by chance
+_NEARLY_ALL = 0.98  # of the differences between bags, that no honest column alone explains
+_MUCH = 0.75  # of them, where the column has hardly more values than there are classes
+MORE_VALUES = 2  # than classes: votes for others, and none
+
+
+def refuse_leak(
+    table: pa.Table,
+    names: Sequence[str],
+    bag_index: NDArray[np.int64],
+    proportions: NDArray[np.float64],
+    classes: Sequence[str],
+) -> None:
+    """Refuse a column of two values that is named after a class; and one whose values have the classes' shares.
+
+    The latter may have as many values as there are classes. Rows where a column is missing do not count.
+    """
+    for name in names:
+        codes = _codes(name, table[name], max(2, len(classes)))
+        if codes is not None:
+            there = codes >= 0
+            counts = counts_by_bag(bag_index[there], codes[there], len(proportions))
+            refuse_leaking_counts(name, column_values.is_text(table[name]), counts, proportions, classes)
+
+
+def refuse_leaking_counts(
+    name: str,
+    text: bool,
+    counts: NDArray[np.int64],
+    proportions: NDArray[np.float64],
+    classes: Sequence[str],
+) -> None:
+    """The same for one column, of which it is known how many rows (bags, values) have each of its values."""
+    named = _named_after(name, classes) if counts.shape[1] == 2 else ""
+    if why := named or _shares_of(counts, proportions, classes):
+        raise ValueError(
+            f"column {name!r} looks like the label: {why}. Say so (label {name}), which keeps it out of the "
+            f"features, or name it among the {'categories' if text else 'numbers'} to learn from it all the same"
+        )
+
+
+def warn_of_likely_labels(
+    table: pa.Table, names: Sequence[str], bag_index: NDArray[np.int64], proportions: NDArray[np.float64]
+) -> list[str]:
+    """Warn of columns with few values whose shares follow the classes'; gives the names of the others."""
+    others = []
+    for name in names:
+        codes = _codes(name, table[name], proportions.shape[1] + MORE_VALUES)
+        if codes is None:
+            others.append(name)
+            continue
+        there = codes >= 0
+        counts = counts_by_bag(bag_index[there], codes[there], len(proportions))
+        if not warn_of_likely_label(name, counts, proportions):
+            others.append(name)
+    return others
+
+
+def warn_of_determining(
+    means: Mapping[str, NDArray[np.float64]], proportions: NDArray[np.float64], sizes: NDArray[np.int64]
+) -> None:
+    """Warn of columns whose means over bags (bags, encoded columns) nearly determine the bags' shares."""
+    for name, of_column in means.items():
+        if (explained := explained_share(of_column, proportions, sizes)) > _NEARLY_ALL:
+            _warn(name, explained)
+
+
+def warn_of_likely_label(name: str, counts: NDArray[np.int64], proportions: NDArray[np.float64]) -> bool:
+    """Warn of a column with few values whose shares follow the classes'; gives whether there was reason to.
+
+    It may be the label under another name also where it does not determine the shares: rows that are a sample have
+    other shares than the population that the bags' proportions are of.
+    """
+    if counts.shape[1] > proportions.shape[1] + MORE_VALUES:
+        return False
+    sizes = counts.sum(axis=1)
+    known = sizes > 0
+    shares = counts[known, :-1] / sizes[known, None]
+    explained = explained_share(shares, proportions[known], sizes[known])
+    if explained > _MUCH:
+        _warn(name, explained)
+    return explained > _MUCH
+
+
+def explained_share(
+    values: NDArray[np.float64], proportions: NDArray[np.float64], weights: NDArray[np.int64]
+) -> float:
+    """R² of the bags' shares by values of the bags, adjusted for how many there are; 0 where bags are too few.
+
+    >>> shares = np.linspace(0.2, 0.8, 12)
+    >>> round(explained_share(3 * shares[:, None], np.column_stack([shares, 1 - shares]), np.full(12, 5)), 3)
+    1.0
+    """
+    values = values[:, np.ptp(values, axis=0) > 0]
+    n_bags, n_values = values.shape
+    if n_values == 0 or n_bags < max(_BAGS, 3 * (n_values + 1)):
+        return 0.0
+    root = np.sqrt(weights / weights.sum())[:, None]
+    around = proportions - np.average(proportions, axis=0, weights=weights)
+    centred = values - np.average(values, axis=0, weights=weights)
+    slopes = np.linalg.lstsq(root * centred, root * around, rcond=None)[0]
+    total, left = np.sum((root * around) ** 2), np.sum((root * (around - centred @ slopes)) ** 2)
+    if total < 1e-12:  # bags with the same shares tell nothing
+        return 0.0
+    return float(1 - left / total * (n_bags - 1) / (n_bags - 1 - n_values))
+
+
+def _warn(name: str, explained: float) -> None:
+    warnings.warn(
+        f"column {name!r} may be the label under another name: averaged by bag, it explains "
+        f"{100 * explained:.0f} % of the differences between the bags' shares. If it tells the class of a row, "
+        f"leave it out (drop) or name it the label (label); else name it among the numbers or categories",
+        stacklevel=5,
+    )
+
+
+def counts_by_bag(bag_index: NDArray[np.int64], codes: NDArray[np.int64], n_bags: int) -> NDArray[np.int64]:
+    """(bags, codes): how many rows of each bag have each code.
+
+    >>> counts_by_bag(np.array([0, 0, 1]), np.array([1, 1, 0]), 2)
+    array([[0, 2],
+           [1, 0]])
+    """
+    n_codes = int(codes.max()) + 1 if len(codes) else 0
+    return np.bincount(bag_index * n_codes + codes, minlength=n_bags * n_codes).reshape(n_bags, n_codes)
+
+
+def _codes(name: str, column: pa.ChunkedArray, most: int) -> NDArray[np.int64] | None:
+    """The values of a column that has two to so many, as 0, 1, ...; -1 where there is none."""
+    if column_values.has_more_values_than(column, most) or not column_values.has_more_values_than(column, 1):
+        return None
+    codes = column_values.plain(column_values.as_text(name, column)).combine_chunks().dictionary_encode()
+    return np.asarray(codes.indices.fill_null(-1), dtype=np.int64)
+
+
+def _named_after(name: str, classes: Sequence[str]) -> str:
+    words = set(re.split(r"[\W_]+", name.casefold()))
+    named = [c for c in classes if len(str(c)) >= _SHORT and str(c).casefold() in words]
+    return f"it is named after the class {named[0]!r}" if named else ""
+
+
+def _shares_of(counts: NDArray[np.int64], proportions: NDArray[np.float64], classes: Sequence[str]) -> str:
+    sizes = counts.sum(axis=1)
+    known = sizes > 0
+    found = []
+    for of_value in counts.T:
+        shares = of_value[known] / sizes[known]
+        found += [name for name, p in zip(classes, proportions[known].T, strict=True) if _same(shares, p)][:1]
+    enough = 1 if counts.shape[1] == 2 else counts.shape[1]  # of two values, one may be a class and one all others
+    return f"it has the share of the class {found[0]!r} in every bag" if len(found) >= enough else ""
+
+
+def _same(shares: NDArray[np.float64], of_class: NDArray[np.float64]) -> bool:
+    return bool(np.ptp(of_class) > 0 and np.allclose(shares, of_class, atol=5e-4))

@@ -1,0 +1,197 @@
+"""A store is a folder: the instances bag after bag, and beside them the bags, the classes and the encoder."""
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+from numpy.typing import NDArray
+
+from llpgan.bags import Bags
+from llpgan.bags.sorted_rows import SortedBagIndex
+from llpgan.bags.stored_instances import StoredInstances
+from llpgan.tables.rows import Encoder
+from llpgan.utils.checked_json import digest_of_file, lack_of, read_sealed, refuse_damaged, write_sealed
+from llpgan.utils.dataclass_schemas import matches, refuse_misfit, refuse_other_type
+from llpgan.utils.output_paths import FolderKind
+from llpgan.utils.state_json import Arrays, from_plain, to_plain
+
+Array = NDArray[Any]
+STORE, INSTANCES, BAGS = "store.json", "instances.npy", "bags.parquet"
+FORMAT = 1
+STORE_FOLDER = FolderKind(STORE, files=(INSTANCES, BAGS))
+
+
+@dataclass(frozen=True)
+class Contents:
+    """``store.json``: what the other files hold.
+
+    Attributes:
+        shape: of the array of instances, and ``dtype``, its type.
+        n_keys: how many columns a bag's id has; 0 for ids that are values, not tuples.
+        classes: their names, and ``class_type``, the type of these.
+        features: the names of columns, if they have any.
+        encoder: how rows of a user's table become instances, if they were made from one.
+        files: the SHA-256 of the small files.
+    """
+
+    shape: list[int]
+    dtype: str
+    n_keys: int
+    classes: list[Any]
+    class_type: str
+    features: list[str] | None
+    encoder: Any
+    files: dict[str, str]
+
+
+def is_store(path: Any) -> bool:
+    """Whether this is the path of a store."""
+    return isinstance(path, str | Path) and (Path(path) / STORE).is_file()
+
+
+def open_store(path: str | Path) -> Bags:
+    """The bags of a store. Their instances stay in its file, and are read as they are needed.
+
+    What is damaged, cut short or lacking is named. Of the instances only their number and type are checked.
+    """
+    folder = Path(path)
+    if not (folder / STORE).is_file():
+        raise FileNotFoundError(f"{folder} is not a store: {lack_of(folder, STORE, 'store')}")
+    contents, encoder = _read_contents(folder / STORE)
+    refuse_damaged(folder, contents.files)
+    if not (folder / INSTANCES).is_file():
+        raise FileNotFoundError(f"{folder} is not whole: it has no {INSTANCES}")
+    instances = StoredInstances(folder / INSTANCES, finite=True)
+    if list(instances.shape) != contents.shape or instances.dtype.str != contents.dtype:
+        raise ValueError(
+            f"{folder / INSTANCES} holds {instances.shape} of {instances.dtype}, but {STORE} tells of "
+            f"{tuple(contents.shape)} of {contents.dtype}: it is not what was stored"
+        )
+    bag_ids, sizes, proportions = _read_bags(folder / BAGS, contents)
+    return Bags(
+        instances=cast(Array, instances),
+        bag_index=cast(NDArray[np.int64], SortedBagIndex(sizes)),
+        proportions=proportions,
+        bag_ids=bag_ids,
+        classes=np.array(contents.classes, dtype=contents.class_type),
+        features=None if contents.features is None else tuple(contents.features),
+        encoder=encoder,
+    )
+
+
+def _read_contents(path: Path) -> tuple[Contents, Encoder | None]:
+    """What ``store.json`` tells, and the encoder that it holds."""
+    content = read_sealed(path, FORMAT)
+    try:
+        refuse_misfit(Contents, content)
+        contents = Contents(**content)
+        _refuse_wrong(contents)
+        encoder = from_plain(contents.encoder, {})
+        if not (encoder is None or hasattr(encoder, "encode")):
+            raise ValueError(f"encoder is a {type(encoder).__name__}")
+    except ValueError as error:
+        raise ValueError(f"{path} is not a store that can be read: {error}") from error
+    return contents, encoder
+
+
+def _refuse_wrong(contents: Contents) -> None:
+    """What the types of the fields do not say."""
+    if not matches(contents.classes, list[str | int | float | bool]) or not contents.classes:
+        raise ValueError(f"classes should be the names of classes, not {contents.classes}")
+    refuse_other_type(contents.class_type, contents.classes)
+    if len(contents.shape) < 2 or min(contents.shape) < 1:
+        raise ValueError(f"shape should be that of an array of instances, not {contents.shape}")
+    if contents.features is not None and len(contents.features) != contents.shape[1]:
+        raise ValueError(f"there are {len(contents.features)} features, but the shape is {contents.shape}")
+    if contents.n_keys < 0:
+        raise ValueError(f"n_keys should not be below 0, but is {contents.n_keys}")
+    if contents.files.keys() != {BAGS}:
+        raise ValueError(f"files should be {BAGS} alone, not {', '.join(contents.files)}")
+
+
+def open_store_alone(path: str | Path, options: Mapping[str, Any]) -> Bags:
+    """The bags of a store, where options that belong to its making are refused."""
+    if given := [name for name, value in options.items() if value is not None]:
+        raise ValueError(f"{path} is a store, which holds its bags and proportions already: leave {given[0]} away")
+    return open_store(path)
+
+
+def write_small_files(
+    folder: Path,
+    bag_ids: Sequence[Hashable],
+    sizes: NDArray[np.int64],
+    proportions: NDArray[np.float64],
+    classes: Array,
+    features: Sequence[str] | None,
+    encoder: Encoder | None,
+) -> None:
+    """Complete a folder that holds the instances already."""
+    instances = StoredInstances(folder / INSTANCES)
+    n_keys = _write_bags(folder / BAGS, bag_ids, sizes, proportions)
+    arrays: Arrays = {}
+    contents = Contents(
+        shape=list(instances.shape),
+        dtype=instances.dtype.str,
+        n_keys=n_keys,
+        classes=classes.tolist(),
+        class_type=classes.dtype.str,
+        features=None if features is None else list(features),
+        encoder=to_plain(encoder, arrays),
+        files={BAGS: digest_of_file(folder / BAGS)},
+    )
+    assert not arrays, "encoders of rows hold no arrays, for which a store has no place"
+    write_sealed(folder / STORE, asdict(contents), FORMAT)
+
+
+def _write_bags(
+    path: Path, bag_ids: Sequence[Hashable], sizes: NDArray[np.int64], proportions: NDArray[np.float64]
+) -> int:
+    """Bags as a table: the columns of their ids (gives how many), their sizes and their proportions."""
+    n_keys = len(bag_ids[0]) if isinstance(bag_ids[0], tuple) else 0
+    keys = list(zip(*bag_ids, strict=True)) if n_keys else [bag_ids]
+    columns = {f"key {place}": _key_column(key) for place, key in enumerate(keys)}
+    columns["rows"] = pa.array(sizes)
+    columns |= {f"share {place}": pa.array(shares) for place, shares in enumerate(proportions.T)}
+    pa.parquet.write_table(pa.table(columns), path)
+    return n_keys
+
+
+def _key_column(ids: Sequence[Hashable]) -> pa.Array:
+    """The ids, where they come back as they were."""
+    try:
+        column = pa.array(list(ids))
+        same = column.to_pylist() == list(ids)
+    except (pa.ArrowException, OverflowError) as error:
+        raise _other_ids(ids) from error
+    if not same:
+        raise _other_ids(ids)
+    return column
+
+
+def _other_ids(ids: Sequence[Hashable]) -> TypeError:
+    kinds = sorted({type(bag).__name__ for bag in ids})
+    return TypeError(
+        f"bag ids of type {', '.join(kinds)} cannot be stored: texts, numbers or dates would be right"
+    )
+
+
+def _read_bags(
+    path: Path, contents: Contents
+) -> tuple[tuple[Hashable, ...], NDArray[np.int64], NDArray[np.float64]]:
+    """The ids, sizes and proportions of bags that have as many rows and classes as the store."""
+    try:
+        table = pa.parquet.read_table(path)
+        keys = [table[f"key {place}"].to_pylist() for place in range(max(1, contents.n_keys))]
+        shares = [table[f"share {place}"].to_numpy() for place in range(len(contents.classes))]
+        sizes = table["rows"].to_numpy()
+        is_whole = len(table.column_names) == len(keys) + len(shares) + 1 and sizes.sum() == contents.shape[0]
+    except (pa.ArrowException, KeyError, TypeError) as error:
+        raise ValueError(f"{path} is not the table of bags that {STORE} tells of: {error}") from error
+    if not is_whole:
+        raise ValueError(f"{path} is not the table of bags that {STORE} tells of: it has other rows or columns")
+    bag_ids = tuple(zip(*keys, strict=True)) if contents.n_keys else tuple(keys[0])
+    return bag_ids, sizes, np.column_stack(shares)

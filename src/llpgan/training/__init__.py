@@ -1,0 +1,1 @@
+"""What deep methods train with: networks, losses, objectives, batches, and the loop."""

@@ -1,0 +1,88 @@
+"""The range that networks like: images in [−1, 1], as the generators' tanh; table columns with mean 0, sd 1."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from llpgan.bags import validation
+from llpgan.bags.column_scales import TO_ZERO, chunks, constant, moments
+from llpgan.bags.fit_warnings import TrainingWarning
+
+Array = NDArray[Any]
+_FURTHEST = 1e15  # from the middle, in units of the scale: its square is still a number in single precision
+
+
+class Scaling(nn.Module):
+    """x ↦ (x − shift) / scale, learned from the training instances and kept with the network.
+
+    A constant column has the scale ``TO_ZERO``.
+
+    >>> Scaling.of(np.array([[0.0], [4.0]]))(torch.tensor([[2.0], [4.0]]))
+    tensor([[0.],
+            [1.]])
+    """
+
+    shift: Tensor
+    scale: Tensor
+
+    def __init__(self, shift: Array, scale: Array) -> None:
+        super().__init__()
+        self.register_buffer("shift", torch.as_tensor(shift, dtype=torch.float32))
+        self.register_buffer("scale", torch.as_tensor(scale, dtype=torch.float32))
+
+    @classmethod
+    def of(cls, instances: Array) -> "Scaling":
+        """What these instances need, by their shape: rows of a table, or images."""
+        return cls(*(_columns(instances) if instances.ndim == 2 else _range(instances)))
+
+    @property
+    def spread(self) -> Tensor:
+        """How far one unit of the networks goes in the user's units: the scale, and zero in a constant column."""
+        return torch.where(self.scale < TO_ZERO, self.scale, 0.0)
+
+    def forward(self, instances: Tensor) -> Tensor:
+        """Instances as the networks see them."""
+        scaled = (instances.to(self.shift.dtype) - self.shift) / self.scale
+        return scaled.clamp(-_FURTHEST, _FURTHEST)
+
+
+class Unscaling(nn.Module):
+    """The way back: from what a generator makes to instances as the user has them."""
+
+    def __init__(self, scaling: Scaling) -> None:
+        super().__init__()
+        self.scaling = scaling
+
+    def forward(self, scaled: Tensor) -> Tensor:
+        """Instances as the user sees them."""
+        return scaled * self.scaling.spread + self.scaling.shift
+
+
+def _columns(table: Array) -> tuple[Array, Array]:
+    """Mean and standard deviation of each column, with a warning where single precision cannot tell its values."""
+    mean, deviation = moments(table)
+    told_apart = ~constant(mean, deviation, np.float32)
+    lost = np.flatnonzero(~told_apart & ~constant(mean, deviation))
+    if len(lost):
+        warnings.warn(
+            f"column {lost[0]} varies too little to be told in single precision, and is left out (about "
+            f"{mean[lost[0]]:g} in all rows): subtract its mean, or give it in another unit",
+            TrainingWarning,
+            stacklevel=2,
+        )
+    return mean, np.where(told_apart, deviation, TO_ZERO)
+
+
+def _range(images: Array) -> tuple[Array, Array]:
+    """Middle and half width of the pixels' range: of bytes by their type, else as seen."""
+    if images.dtype == np.uint8:
+        return np.array(127.5), np.array(127.5)
+    low = min(float(chunk.min()) for chunk in chunks(images))
+    high = max(float(chunk.max()) for chunk in chunks(images))
+    if not np.isfinite(high - low):
+        validation.finite(images)
+    return np.array((high + low) / 2), np.array((high - low) / 2 or 1.0)

@@ -1,0 +1,207 @@
+"""What one step of training minimises. The training loop knows only :class:`Objective`."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+from lightning_fabric import Fabric
+from torch import Tensor, nn
+from torch.optim import Optimizer
+
+from llpgan.training.batches import BagBatch
+from llpgan.training.chunked_gradients import Instances, outputs, stride_of_features
+from llpgan.training.distributed import Ranks
+from llpgan.training.losses import (
+    ProportionLoss,
+    fake_loss,
+    feature_matching,
+    instance_entropy,
+    nonsaturating_loss,
+    proportion_loss,
+    pull_away,
+    real_loss,
+    sampling_correction,
+    saturating_loss,
+)
+from llpgan.training.networks import Output
+
+Losses = dict[str, Tensor]
+MakeOptimiser = Callable[[list[nn.Parameter]], Optimizer]
+GeneratorLoss = Callable[[Output, Output], Tensor]  # of what the classifier says of real and of fake instances
+Noise = Callable[[int, int, torch.device], Tensor]  # how many, of which size, where
+MOST_FAKES = 1024  # of a step: beyond that their mean features change little
+
+
+class Player:
+    """A network and the optimiser that trains it; what is frozen when it comes stays so.
+
+    Args:
+        network: to be trained.
+        make_optimiser: from what is not frozen in it.
+        fabric: of the device, precision and processes.
+        at_once: how many instances the network sees at once; more are taken in chunks, with the same gradient.
+    """
+
+    def __init__(
+        self, network: nn.Module, make_optimiser: MakeOptimiser, fabric: Fabric, at_once: int | None = None
+    ) -> None:
+        self.bare = network
+        self.fabric = fabric
+        self.ranks = Ranks(fabric)
+        self.at_once = at_once
+        self.trained = [p for p in network.parameters() if p.requires_grad]
+        optimiser = make_optimiser(self.trained)
+        self.network, self.optimiser = fabric.setup(network, optimiser)
+        self.rates = [group["lr"] for group in optimiser.param_groups]
+
+    def outputs(self, instances: Instances, n: int) -> Output:
+        """What a classifier says of n instances, of which these are this process's share."""
+        every, start = stride_of_features(n), self.ranks.share(n).start
+        found = outputs(self.network, instances, self.at_once, every, first=-start % every)
+        return Output(self.ranks.gathered(found.logits, n), self.ranks.gathered(found.features, n, every))
+
+    def slow_to(self, share: float) -> None:
+        """Learn at this share of the first learning rate from now on."""
+        for group, rate in zip(self.optimiser.param_groups, self.rates, strict=True):
+            group["lr"] = rate * share
+
+
+def minimise(loss: Tensor, *players: Player, keep: bool = False) -> None:
+    """These players take one step down the loss; gradients flow through the others, not into them.
+
+    With ``keep``, others can still go down another loss of the same outputs.
+    """
+    for player in players:
+        player.optimiser.zero_grad()
+    trained = [parameter for player in players for parameter in player.trained]
+    players[0].fabric.backward(loss, inputs=trained, retain_graph=keep)
+    players[0].ranks.sum_gradients(trained)
+    for player in players:
+        player.optimiser.step()
+
+
+class Objective(Protocol):
+    """Players, and what they do with a batch of bags."""
+
+    @property
+    def players(self) -> Mapping[str, Player]:
+        """By name, all that training changes; among them "classifier"."""
+
+    def step(self, batch: BagBatch) -> Losses:
+        """Improve every player by one step, and say what the losses were."""
+
+
+@dataclass(kw_only=True, eq=False)
+class ProportionObjective:
+    """DLLP: the proportion loss alone, or (eq. 3) with the instances' entropy."""
+
+    classifier: Player
+    proportion_loss: ProportionLoss
+    entropy_weight: float = 0.0
+
+    @property
+    def players(self) -> Mapping[str, Player]:
+        """The classifier alone."""
+        return {"classifier": self.classifier}
+
+    def step(self, batch: BagBatch) -> Losses:
+        """One step of the classifier."""
+        with self.classifier.ranks.own_random():
+            logits, _ = self.classifier.outputs(batch.instances, len(batch.bag_index))
+            proportion = bag_loss(self.proportion_loss, logits, batch)
+            with torch.set_grad_enabled(self.entropy_weight > 0):  # else it is only watched
+                entropy = instance_entropy(logits)
+            minimise(proportion + self.entropy_weight * entropy, self.classifier)
+        return {"proportion_loss": proportion, "entropy": entropy}
+
+
+@dataclass(kw_only=True, eq=False)
+class Game:
+    """What a classifier and a generator that play against each other have in common."""
+
+    classifier: Player
+    generator: Player
+    proportion_loss: ProportionLoss
+    proportion_weight: float
+    noise: Noise
+    noise_size: int
+    fakes_per_instance: float = 1.0
+
+    @property
+    def players(self) -> Mapping[str, Player]:
+        """All that training changes."""
+        return {"classifier": self.classifier, "generator": self.generator}
+
+    def fakes(self, batch: BagBatch) -> Tensor:
+        """So many fakes for each of the step's instances, up to a limit, and two at least, for batch norm.
+
+        Every process makes them all, so that batch norm sees all.
+        """
+        n = min(max(2, round(self.fakes_per_instance * len(batch.bag_index))), MOST_FAKES)
+        return self.generator.network(self.noise(n, self.noise_size, batch.proportions.device))
+
+
+@dataclass(kw_only=True, eq=False)
+class AdversarialObjective(Game):
+    """LLP-GAN: the classifier is also the discriminator, and a generator plays against it (Algorithm 1)."""
+
+    generator_loss: GeneratorLoss
+
+    def step(self, batch: BagBatch) -> Losses:
+        """One step of the generator, then one of the classifier with the same fakes.
+
+        The generator goes first, against the classifier as it is, so that one pass over real and fake instances
+        serves both; who begins makes no difference to players that take turns.
+        """
+        fakes, ranks = self.fakes(batch), self.classifier.ranks
+        with ranks.own_random():
+            real = self.classifier.outputs(batch.instances, len(batch.bag_index))
+            fake = self.classifier.outputs(fakes[ranks.share(len(fakes))], len(fakes))
+            return self._generator_step(real, fake) | self._classifier_step(batch, real, fake)
+
+    def _generator_step(self, real: Output, fake: Output) -> Losses:
+        loss = self.generator_loss(Output(*(tensor.detach() for tensor in real)), fake)
+        minimise(loss, self.generator, keep=True)
+        return {"generator_loss": loss}
+
+    def _classifier_step(self, batch: BagBatch, real: Output, fake: Output) -> Losses:
+        """Eq. 4: tell real from fake, and meet the proportions."""
+        losses = {
+            "proportion_loss": bag_loss(self.proportion_loss, real.logits, batch),
+            "real_loss": real_loss(real.logits),
+            "fake_loss": fake_loss(fake.logits),
+        }
+        adversarial = losses["real_loss"] + losses["fake_loss"]
+        minimise(adversarial + self.proportion_weight * losses["proportion_loss"], self.classifier)
+        return losses
+
+
+def bag_loss(loss: ProportionLoss, logits: Tensor, batch: BagBatch) -> Tensor:
+    """A proportion loss of a batch; where it has samples from bags, the exact one without their bias."""
+    found = loss(logits, batch.bag_index, batch.proportions)
+    if loss is not proportion_loss or batch.full_sizes is None:
+        return found
+    return found - sampling_correction(logits, batch.bag_index, batch.proportions, batch.full_sizes)
+
+
+def uniform_noise(n: int, size: int, device: torch.device) -> Tensor:
+    """Noise from the cube (−1, 1)."""
+    return torch.rand(n, size, device=device) * 2 - 1
+
+
+def normal_noise(n: int, size: int, device: torch.device) -> Tensor:
+    """Noise from the standard normal law."""
+    return torch.randn(n, size, device=device)
+
+
+NOISES: dict[str, Noise] = {"uniform": uniform_noise, "normal": normal_noise}
+
+GENERATOR_LOSSES: dict[str, GeneratorLoss] = {
+    "feature_matching": lambda real, fake: feature_matching(real.features, fake.features),
+    "feature_matching_pull_away": lambda real, fake: (
+        feature_matching(real.features, fake.features) + pull_away(fake.features)
+    ),
+    "saturating": lambda real, fake: saturating_loss(fake.logits),
+    "nonsaturating": lambda real, fake: nonsaturating_loss(fake.logits),
+}

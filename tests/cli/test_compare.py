@@ -1,0 +1,44 @@
+"""``llpgan compare``: from two files to a table, a picture and the chosen model."""
+
+import pytest
+
+import llpgan
+from llpgan.cli import main
+from llpgan.evaluation.selection.trial_rows import read_rows
+from tests.cli.test_main import files  # noqa: F401, a fixture
+
+COMPARE = ["compare", "people.csv", "--bag", "state", "--proportions", "results.csv", "--label", "vote"]
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("files")
+def test_from_files_to_the_chosen_model(tmp_path, capsys):
+    command = [*COMPARE, "--methods", "[MeanMap, LaplacianMeanMap]", "--folds", "3"]
+    assert main.main(command) == 0
+    said = capsys.readouterr()
+    assert "chosen" in said.out
+    assert "fold 3 of 3, MeanMap" in said.err
+    names = sorted(path.name for path in (tmp_path / "comparison").iterdir())
+    assert names == ["comparison.md", "comparison.png", "comparison.svg", "model", "rows.jsonl"]
+    assert type(llpgan.load("comparison/model")).__name__ in ("MeanMap", "LaplacianMeanMap")
+    assert (tmp_path / "comparison" / "model" / "report.html").exists()
+    assert main.main(command) == 1
+    assert "model exists" in capsys.readouterr().err
+    rows = read_rows(tmp_path / "comparison" / "rows.jsonl")
+    assert main.main([*command, "--overwrite"]) == 0
+    assert read_rows(tmp_path / "comparison" / "rows.jsonl") == rows
+
+
+@pytest.mark.usefixtures("files")
+def test_settings_are_given_as_class_and_arguments(tmp_path):
+    (tmp_path / "config.yaml").write_text(
+        "methods:\n"
+        "- class_path: InvCal\n"
+        "  init_args: {kernel: rbf}\n"
+        "- class_path: DLLP\n"
+        "  init_args: {epochs: 2}\n"
+    )
+    options = ["--config", "config.yaml", "--folds", "2", "--report", "false", "--inside"]
+    assert main.main([*COMPARE[:2], *options, *COMPARE[2:]]) == 0
+    rows = read_rows(tmp_path / "comparison" / "rows.jsonl")
+    assert {row["method"] for row in rows} == {"overall shares", "InvCal(kernel='rbf')", "DLLP(epochs=2)"}

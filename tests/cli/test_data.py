@@ -1,0 +1,22 @@
+from llpgan.cli import data as command
+from llpgan.cli import main
+
+
+def test_data_get_fetches_and_says_where(tmp_path, monkeypatch, capsys):
+    asked = []
+
+    def download(name, to, *, progress):
+        asked.append((name, to))
+        progress("file.gz", 5, None)
+        progress("file.gz", 10, 10)
+        return tmp_path / name
+
+    monkeypatch.setattr(command, "download", download)
+    assert main.main(["data", "get", "mnist", "--to", str(tmp_path)]) == 0
+    assert asked == [("mnist", str(tmp_path))]
+    assert "mnist is in" in capsys.readouterr().err
+
+
+def test_an_unknown_data_set_is_told(tmp_path, capsys):
+    assert main.main(["data", "get", "mnits", "--to", str(tmp_path)]) == 1
+    assert "no data set 'mnits' to download; there are mnist" in capsys.readouterr().err

@@ -1,0 +1,45 @@
+"""What evaluate shows stands beside the name of the class that it is of."""
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pytest
+
+from llpgan import Bags
+from llpgan.cli import main
+from llpgan.cli.evaluate import Evaluation
+from llpgan.evaluation import judge_without_labels
+from tests.cli.test_main import FIT, files, rows_of  # noqa: F401, a fixture
+
+CLASSES = np.array(["left", "middle", "right"])
+RECALL = np.array([0.95, 0.7, 0.4])
+
+
+@pytest.mark.usefixtures("files")
+def test_true_classes_are_rows_of_the_confusion_and_predicted_ones_columns(capsys):
+    main.main([*FIT, "--report", "false"])
+    main.main(["predict", "model", "people.csv"])
+    people = pa.csv.read_csv("people.csv")
+    predicted, place = np.array(rows_of("predictions.csv")["prediction"]), people.column_names.index("vote")
+    votes = np.where(np.arange(200) % 20 == 0, "no", predicted)  # mistakes in one direction alone
+    pa.csv.write_csv(people.set_column(place, "vote", pa.array(votes)), "people.csv")
+    capsys.readouterr()
+    assert main.main(["evaluate", "model", "people.csv", "--label", "vote"]) == 0
+    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith(("│ no", "│ yes"))]
+    shown = [[cell.strip() for cell in line.split("│")[1:-1]] for line in lines]
+    wrong = np.sum((votes == "no") & (predicted == "yes"))
+    assert wrong > 0
+    assert shown == [
+        ["no", str(np.sum(predicted == "no")), str(wrong)],
+        ["yes", "0", str(np.sum(votes == "yes"))],
+    ]
+
+
+def test_each_class_has_its_own_recall(rng):
+    truth = rng.integers(3, size=6000)
+    right = rng.random(6000) < RECALL[truth]
+    probabilities = np.eye(3)[np.where(right, truth, (truth + 1) % 3)]
+    bags = Bags.from_labels(np.zeros((6000, 1)), CLASSES[truth], np.arange(6000) // 10)
+    figures = Evaluation(None, judge_without_labels(bags, probabilities), CLASSES.tolist()).figures()
+    found = [figures[f"recall of {name}, from bags alone"].value for name in CLASSES]
+    np.testing.assert_allclose(found, RECALL, atol=0.1)

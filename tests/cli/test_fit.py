@@ -1,0 +1,65 @@
+"""``llpgan fit``: what it says, and bags that it keeps out."""
+
+import numpy as np
+import pytest
+
+from llpgan import load
+from llpgan.cli import main
+
+FIT = ["fit", "people.csv", "--bag", "town", "--proportions", "towns.csv", "--label", "vote"]
+
+
+@pytest.fixture(autouse=True)
+def files(tmp_path, monkeypatch, rng):
+    """Two hundred people of twenty towns, whose vote follows from their age."""
+    monkeypatch.chdir(tmp_path)
+    towns = np.repeat(np.arange(20), 10)
+    ages = rng.uniform(20, 80, 200) + 20 * (towns % 2)
+    votes = np.where(ages > 55, "yes", "no")
+    lines = [f"{age:.2f},t{town},{vote}" for age, town, vote in zip(ages, towns, votes, strict=True)]
+    (tmp_path / "people.csv").write_text("age,town,vote\n" + "\n".join(lines) + "\n")
+    shares = [(votes[towns == town] == "yes").mean() for town in range(20)]
+    lines = [f"t{town},{1 - share},{share}" for town, share in enumerate(shares)]
+    (tmp_path / "towns.csv").write_text("town,no,yes\n" + "\n".join(lines) + "\n")
+
+
+def test_it_says_which_method_it_takes_and_how_well_it_meets_the_bags(capsys):
+    assert main.main(FIT) == 0
+    said = capsys.readouterr().err
+    assert "BagLogistic is taken, since for tables it is quick" in said
+    assert "BagLogistic: bag error 0." in said
+    assert "the overall shares have 0." in said
+
+
+def test_bags_that_are_held_out_are_reported_on(capsys, tmp_path):
+    assert main.main([*FIT, "--hold_out", "0.2", "--method", "MeanMap"]) == 0
+    assert "on 4 held-out bags" in capsys.readouterr().err
+    page = (tmp_path / "model" / "report.html").read_text()
+    assert "On held-out bags" in page
+    assert "from the class shares of 16 bags" in page
+
+
+def test_the_same_seed_holds_out_the_same_bags():
+    for out in ("one", "other"):
+        main.main(
+            [*FIT, "--hold_out", "0.3", "--method", "MeanMap", "--seed", "5", "--out", out, "--report", "false"]
+        )
+    one, other = (load(out).predict_proba("people.csv") for out in ("one", "other"))
+    np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("share", ["1", "-0.1", "2.5"])
+def test_a_share_that_is_none_is_refused_before_training(share, capsys, tmp_path):
+    assert main.main([*FIT, "--hold_out", share]) == 1
+    assert "hold_out is a share of the bags, between 0 and 1" in capsys.readouterr().err
+    assert not (tmp_path / "model").exists()
+
+
+def test_a_model_that_learned_nothing_says_so_at_the_top_of_its_report(capsys, tmp_path, rng):
+    """Columns that have nothing to do with the votes."""
+    text = (tmp_path / "people.csv").read_text().splitlines()
+    rows = [f"{noise:.3f},{line.split(',', 1)[1]}" for noise, line in zip(rng.random(200), text[1:], strict=True)]
+    (tmp_path / "people.csv").write_text("\n".join([text[0], *rows]) + "\n")
+    assert main.main([*FIT, "--method", "BagLogistic", "--method.C", "0.01"]) == 0
+    assert "note: BagLogistic" in capsys.readouterr().err
+    assert "Do not rely on this model" in (tmp_path / "model" / "report.html").read_text()

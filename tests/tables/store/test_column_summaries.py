@@ -1,0 +1,87 @@
+"""What is seen of a column part after part is what is seen of it at once."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from llpgan.tables import Columns
+from llpgan.tables.column_kinds import LeftOut, chosen_encoder, learned
+from llpgan.tables.store.column_summaries import Moments, Sample, StreamedColumn
+from tests.tables.test_column_kinds import SAID, SEEN
+
+
+def as_column(values):
+    return values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([values])
+
+
+def streamed(column, columns, n_rows):
+    facts, rng = StreamedColumn("x", columns.kinds().get("x")), np.random.default_rng(0)
+    for start in range(0, len(column), n_rows):
+        part = column.slice(start, n_rows)
+        facts.add(part, start, rng.random(len(part)))
+    return chosen_encoder(facts, columns)
+
+
+def said(encoder, *arguments):
+    """What was learned; or the words of why not."""
+    try:
+        learned_of_it = vars(encoder(*arguments))
+    except (ValueError, LeftOut) as error:
+        return str(error)
+    return {k: round(v, 9) if isinstance(v, float) else v for k, v in learned_of_it.items()}
+
+
+CASES = {name: (values, Columns()) for name, (values, _) in SEEN.items()}
+CASES |= {name: (values, columns) for name, (values, columns, _) in SAID.items()}
+CASES |= {
+    "ids": (list(range(50)), Columns()),
+    "large ids": ([2**60 + i for i in range(50)], Columns()),
+    "many of few": ([1, 2, 3] * 20, Columns()),
+    "names": ([f"name {i}" for i in range(50)], Columns()),
+    "a constant": ([4] * 30, Columns()),
+    "a constant text": (["a"] * 30, Columns()),
+    "nearly numbers": (["1", "2", "3", "4", "five", "6"], Columns()),
+    "nothing": ([None, None, None], Columns()),
+    "nothing but NaN": ([np.nan, np.nan], Columns()),
+    "infinite": ([1.0, 2.0, 3.0, np.inf], Columns()),
+    "no dates": (["2016-11-08", "2016-11-09", "soon"], Columns(dates="x")),
+    "no numbers": (["1", "2", "three"], Columns(numbers="x")),
+    "lists": ([[1], [2]], Columns()),
+    "bytes": ([b"a", b"b"], Columns()),
+    "rare": (list("aaabbc") * 3, Columns(min_count=4)),
+}
+
+
+@pytest.mark.parametrize("n_rows", [1, 2, 7, 1000])
+@pytest.mark.parametrize(("values", "columns"), CASES.values(), ids=CASES)
+def test_parts_tell_what_the_whole_tells(values, columns, n_rows):
+    column = as_column(values)
+    assert said(streamed, column, columns, n_rows) == said(learned, "x", column, columns)
+
+
+NUMBERS = st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=40)
+
+
+@given(NUMBERS, st.integers(1, 10))
+def test_moments_are_those_of_all(numbers, n_rows):
+    moments, numbers = Moments(), np.array(numbers)
+    for start in range(0, len(numbers), n_rows):
+        moments.add(numbers[start : start + n_rows])
+    assert moments.n == len(numbers)
+    assert (moments.low, moments.high) == (numbers.min(), numbers.max())
+    assert moments.mean == pytest.approx(numbers.mean(), abs=1e-9 * (1 + np.abs(numbers).max()))
+    assert moments.squares / moments.n == pytest.approx(numbers.var(), rel=1e-6, abs=1e-4)
+
+
+def test_each_row_has_the_same_chance_to_be_in_a_sample():
+    rng, times = np.random.default_rng(0), np.zeros(60)
+    for _ in range(2000):
+        sample = Sample(size=6)
+        for start in range(0, 60, 17):
+            rows = np.arange(start, min(60, start + 17))
+            sample.add(rows, rng.random(len(rows)))
+        assert len(set(sample.values.tolist())) == 6
+        times[sample.values] += 1
+    assert np.abs(times / 2000 - 0.1).max() < 5 * np.sqrt(0.1 * 0.9 / 2000)

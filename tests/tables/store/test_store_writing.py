@@ -1,0 +1,342 @@
+"""A store holds what Bags.from_tables would: the same rows, bag after bag."""
+
+import datetime as dt
+import shutil
+import subprocess
+import sys
+import warnings
+from decimal import Decimal
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+import pytest
+from PIL import Image
+
+from llpgan import Bags, Columns
+from llpgan.tables import csv_blocks, row_streams
+from llpgan.tables.store import column_summaries, external_sort, open_store, store_bags, store_tables
+
+pytestmark = pytest.mark.filterwarnings("ignore:column")
+
+
+@pytest.fixture
+def in_small_parts(monkeypatch):
+    """As if the files were large: many parts, many blocks, and a buffer that is often full."""
+    monkeypatch.setattr(row_streams, "_MOST_ROWS", 512)
+    monkeypatch.setattr(row_streams, "_EVEN", 64)
+    monkeypatch.setattr(csv_blocks, "_BLOCK_BYTES", 5000)
+    monkeypatch.setattr(external_sort, "_BUFFER_BYTES", 20_000)
+    monkeypatch.setattr(external_sort, "_GATHERED_BYTES", 3000)
+
+
+def assert_same(stored, bags, rtol=0.0):
+    """The same but for the order of rows."""
+    assert stored.bag_ids == bags.bag_ids
+    assert stored.classes.tolist() == bags.classes.tolist()
+    assert stored.features == bags.features
+    np.testing.assert_array_equal(stored.proportions, bags.proportions)
+    np.testing.assert_array_equal(stored.sizes, bags.sizes)
+    found = stored.instances[:]
+    assert found.dtype == bags.instances.dtype
+    np.testing.assert_allclose(found, bags.instances[bags.row_order], rtol=rtol, atol=rtol)
+
+
+def test_a_store_of_a_parquet_file_is_what_memory_would_hold(files, in_small_parts, people, results):
+    stored = store_tables("people.parquet", "store", "results.parquet", bag="state")
+    bags = Bags.from_tables(people, results, bag="state")
+    assert_same(stored, bags, rtol=1e-6)
+    assert stored.encoder.left_out == bags.encoder.left_out
+    assert set(stored.encoder.left_out) == {"nr", "name", "country"}
+    for mine, theirs in zip(stored.encoder.columns, bags.encoder.columns, strict=True):
+        numbers = {name: value for name, value in vars(theirs).items() if isinstance(value, float)}
+        assert {name: getattr(mine, name) for name in numbers} == pytest.approx(numbers, rel=1e-12)
+        assert vars(mine) | numbers == vars(theirs)
+    assert_same(open_store("store"), stored)
+
+
+def test_a_folder_of_parquet_files(files, in_small_parts, people, results):
+    Path("parts").mkdir()
+    for part in range(3):
+        pa.parquet.write_table(people.slice(part * 2000, 2000), f"parts/{part}.parquet")
+    stored = store_tables("parts", "store", results, bag="state")
+    assert_same(stored, store_tables(people, "other", results, bag="state"))
+
+
+def test_a_csv_file(files, in_small_parts, people, results):
+    pa.csv.write_csv(people, "people.csv")
+    stored = store_tables("people.csv", "store", results, bag="state", columns=Columns(categories="children"))
+    bags = Bags.from_tables("people.csv", results, bag="state", columns=Columns(categories="children"))
+    assert_same(stored, bags, rtol=1e-6)
+
+
+def test_shares_from_counts_and_from_labels(files, in_small_parts, people, results):
+    counts = results.set_column(1, "no", pa.array(range(1, 41)[: len(results)]))
+    counts = counts.set_column(2, "yes", pa.array([7] * len(results)))
+    assert_same(
+        store_tables("people.parquet", "counts", counts=counts, bag="state"),
+        Bags.from_tables(people, counts=counts, bag="state"),
+        rtol=1e-6,
+    )
+    for label in ("children", "owner"):
+        assert_same(
+            store_tables("people.parquet", label, label=label, bag="state"),
+            Bags.from_tables(people, label=label, bag="state"),
+            rtol=1e-6,
+        )
+
+
+def test_columns_as_the_user_says(files, in_small_parts, people, results):
+    columns = Columns(only=["age", "city"], categories="income", numbers="nr", dates="since", min_count=2)
+    stored = store_tables("people.parquet", "store", results, bag="state", columns=columns)
+    assert_same(stored, Bags.from_tables(people, results, bag="state", columns=columns), rtol=1e-6)
+
+
+DAY = dt.date(2016, 11, 8)
+IDS = {
+    "texts": ["b", "a", "ä", "b"],
+    "numbers": [7, -1, 2**40, 7],
+    "fractions": [0.5, 1.5, -2.0, 0.5],
+    "dates": [DAY, DAY, dt.date(2020, 1, 1), DAY],
+    "moments": [dt.datetime(2016, 11, 8, 20, 15), dt.datetime(2020, 1, 1), dt.datetime(2016, 11, 8, 20, 15), None],
+    "truth": [True, False, True, True],
+    "decimals": [Decimal("1.50"), Decimal("2.25"), Decimal("1.50"), Decimal("2.25")],
+    "codes": pa.array(["b", "a", "b", "a"]).dictionary_encode(),
+}
+
+
+@pytest.mark.parametrize("ids", IDS.values(), ids=IDS)
+def test_bags_keep_their_names(ids, tmp_path):
+    table = pa.table(
+        {"bag": ids, "more": ["x", "y", "x", "x"], "age": [1.0, 2.0, 4.0, 9.0], "label": [0, 1, 1, 0]}
+    )
+    table = table.filter(pa.compute.is_valid(table["bag"]))
+    for bag in ("bag", ["bag", "more"]):
+        bags = Bags.from_tables(table, bag=bag, label="label")
+        to = tmp_path / str(bag)
+        assert_same(store_tables(table, to, bag=bag, label="label"), bags, rtol=1e-6)
+        assert open_store(to).bag_ids == bags.bag_ids
+        assert list(map(type, open_store(to).bag_ids)) == list(map(type, bags.bag_ids))
+
+
+def test_bags_in_memory_and_of_mapped_arrays(tmp_path, bags, in_small_parts):
+    assert_same(store_bags(bags, tmp_path / "memory"), bags)
+    np.save(tmp_path / "x.npy", bags.instances)
+    mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
+    groups = np.random.default_rng(0).integers(5, size=len(mapped))
+    bags = Bags.from_arrays(mapped, groups, {bag: [0.5, 0.5] for bag in range(5)}, classes=["no", "yes"])
+    assert_same(store_bags(bags, tmp_path / "mapped"), bags)
+    assert_same(store_bags(open_store(tmp_path / "mapped"), tmp_path / "again"), bags)
+
+
+def test_images_stay_bytes(tmp_path, in_small_parts):
+    images = np.random.default_rng(0).integers(256, size=(30, 1, 8, 8)).astype(np.uint8)
+    bags = Bags.from_labels(images, np.arange(30) % 2, np.arange(30) % 7)
+    assert_same(store_bags(bags, tmp_path / "memory"), bags)
+    for row, image in enumerate(images):
+        path = tmp_path / f"photos/clinic {row % 3}/{row:02}.png"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(image[0]).save(path)
+    shares = {"folder": [f"clinic {i}" for i in range(3)], "no": [0.5, 0.2, 0.1], "yes": [0.5, 0.8, 0.9]}
+    photos = tmp_path / "photos"
+    assert_same(store_tables(photos, tmp_path / "files", shares), Bags.from_tables(photos, shares))
+
+
+def test_arrays_with_their_bags(tmp_path, in_small_parts):
+    np.savez(tmp_path / "x.npz", instances=np.random.default_rng(0).normal(size=(300, 4)), site=np.arange(300) % 3)
+    shares = {"site": [0, 1, 2], "no": [0.5, 0.2, 0.1], "yes": [0.5, 0.8, 0.9]}
+    stored = store_tables(tmp_path / "x.npz", tmp_path / "store", shares, bag="site")
+    assert_same(stored, Bags.from_tables(tmp_path / "x.npz", shares, bag="site"))
+
+
+def test_ids_that_cannot_be_stored_are_refused(tmp_path):
+    bags = Bags.from_arrays([[1.0], [2.0]], ["a", 7], {"a": [1, 0], 7: [0, 1]})
+    with pytest.raises(TypeError, match="bag ids of type int, str cannot be stored"):
+        store_bags(bags, tmp_path / "store")
+    assert not (tmp_path / "store").exists()
+
+
+WRONG = {
+    "no bag": (dict(bag="county"), "people.parquet has no column 'county'; there are 'state'"),
+    "no bag said": (dict(), "say which column holds the bag of each row"),
+    "no shares": (dict(bag="state", proportions=None), "the classes' shares are not known"),
+    "no label": (dict(bag="state", label="vote"), "people.parquet has no column 'vote'"),
+    "no column": (dict(bag="state", columns=Columns(drop="phone")), "people.parquet: no column 'phone'"),
+    "not numbers": (
+        dict(bag="state", columns=Columns(numbers="city")),
+        r"people.parquet: column 'city', row \d+: '\w+' is not a number",
+    ),
+    "a bag without shares": (
+        dict(bag="state", proportions={"state": ["s0"], "no": [0.5], "yes": [0.5]}),
+        r"bag 's1' \(and \d+ more\) of people.parquet has no row in the table of proportions",
+    ),
+    "too much": (dict(bag="state", label="name", proportions=None), "has more than 3 values: it is no label"),
+}
+
+
+@pytest.mark.parametrize(("options", "said"), WRONG.values(), ids=WRONG)
+def test_what_is_wrong_is_said_and_leaves_nothing(files, in_small_parts, options, said, monkeypatch):
+    monkeypatch.setattr("llpgan.tables.store.bag_counting.MOST_LABELS", 3)
+    before = sorted(files.iterdir())
+    with pytest.raises(ValueError, match=said):
+        store_tables("people.parquet", "store", **{"proportions": "results.parquet", **options})
+    assert sorted(files.iterdir()) == before
+
+
+def with_value(table, column, row, value):
+    values = table[column].to_pylist()
+    values[row] = value
+    return table.set_column(table.column_names.index(column), column, pa.array(values))
+
+
+BAD_VALUES = {
+    "no bag": ("state", None, "people.parquet, row 4321 has no bag: its 'state' is missing"),
+    "infinite": ("age", np.inf, "people.parquet: column 'age', row 4321: inf is not a finite number"),
+    "a word": (
+        "income",
+        "much",
+        "column 'income', row 4321: 'much' is not a number, as 4999 of the 5000 values of this column are",
+    ),
+}
+
+
+@pytest.mark.parametrize(("column", "value", "said"), BAD_VALUES.values(), ids=BAD_VALUES)
+def test_a_bad_value_is_named_by_its_row(files, in_small_parts, people, results, column, value, said):
+    pa.parquet.write_table(with_value(people, column, 4321, value), "people.parquet")
+    with pytest.raises(ValueError, match=said):
+        store_tables("people.parquet", "store", results, bag="state")
+
+
+def test_columns_of_other_types_are_refused_at_once(files, in_small_parts, people, results):
+    for values, kind in (([[1]] * len(people), "list<.*: int64>"), ([b"x", b"y"] * (len(people) // 2), "binary")):
+        pa.parquet.write_table(people.append_column("odd", pa.array(values)), "odd.parquet")
+        with pytest.raises(ValueError, match=f"odd.parquet: column 'odd' holds {kind}"):
+            store_tables("odd.parquet", "store", results, bag="state")
+
+
+def test_a_leak_is_refused(files, in_small_parts, people):
+    label = pa.array(np.random.default_rng(0).integers(2, size=len(people)))
+    table = people.append_column("spam", label)
+    counted = Bags.from_tables(table, bag="state", label="spam")
+    shares = {"state": counted.bag_ids, "no": counted.proportions[:, 0], "yes": counted.proportions[:, 1]}
+    pa.parquet.write_table(table, "people.parquet")
+    with pytest.raises(ValueError, match="column 'spam' looks like the label: it has the share of the class"):
+        store_tables("people.parquet", "store", shares, bag="state")
+    with pytest.raises(
+        ValueError, match="column 'owner' looks like the label: it is named after the class 'owner'"
+    ):
+        named = {"state": counted.bag_ids, "owner": shares["no"], "yes": shares["yes"]}
+        store_tables("people.parquet", "store", named, bag="state", columns=Columns(drop="spam"))
+
+
+def test_files_of_a_folder_that_do_not_match_are_refused(files, people, results):
+    Path("parts").mkdir()
+    pa.parquet.write_table(people, "parts/a.parquet")
+    pa.parquet.write_table(people.drop_columns(["age"]), "parts/b.parquet")
+    with pytest.raises(ValueError, match="do not both have a column 'age'"):
+        store_tables("parts", "store", results, bag="state")
+    ages = pa.array(["old"] * len(people))
+    pa.parquet.write_table(people.set_column(1, "age", ages), "parts/b.parquet")
+    with pytest.raises(ValueError, match="its files hold different types"):
+        store_tables("parts", "store", results, bag="state")
+
+
+def test_a_file_that_is_cut_short_or_empty_is_refused(files, people, results):
+    path = Path("people.parquet")
+    path.write_bytes(path.read_bytes()[:-100])
+    with pytest.raises(ValueError, match=r"people.parquet is not a table that can be read"):
+        store_tables(path, "store", results, bag="state")
+    pa.parquet.write_table(people.slice(0, 0), path)
+    with pytest.raises(ValueError, match=r"people.parquet is empty"):
+        store_tables(path, "store", results, bag="state")
+
+
+def test_rows_that_change_between_the_two_readings_are_noticed(files, people, results, monkeypatch):
+    from llpgan.tables.store import store_writing
+
+    write = store_writing._write_instances
+
+    def later(*args):
+        pa.parquet.write_table(people.slice(1), "people.parquet")
+        write(*args)
+
+    monkeypatch.setattr(store_writing, "_write_instances", later)
+    with pytest.raises(ValueError, match=r"people.parquet has changed while it was read"):
+        store_tables("people.parquet", "store", results, bag="state")
+    assert not Path("store").exists()
+
+
+def test_a_store_is_replaced_only_if_asked_for(files, results):
+    store_tables("people.parquet", "store", results, bag="state")
+    with pytest.raises(FileExistsError, match="store exists"):
+        store_tables("people.parquet", "store", results, bag="state")
+    store_tables("people.parquet", "store", results, bag="state", overwrite=True)
+    shutil.rmtree("store")
+    Path("store").mkdir()
+    Path("store/letter.txt").write_text("dear")
+    with pytest.raises(FileExistsError, match=r"not a folder with a store.json"):
+        store_tables("people.parquet", "store", results, bag="state", overwrite=True)
+
+
+def test_a_full_disk_is_said_before_anything_is_written(files, results, monkeypatch):
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(9, 9, 9))
+    with pytest.raises(OSError, match=r"the store takes 0.00 GB, but only 0.00 GB are free"):
+        store_tables("people.parquet", "store", results, bag="state")
+
+
+KILLED = """
+import os, warnings
+warnings.simplefilter("ignore")
+from llpgan.tables.store import external_sort as sorting, store_tables
+write = external_sort.SortingWriter._write_waiting
+external_sort._BUFFER_BYTES = 20_000
+external_sort.SortingWriter._write_waiting = lambda self: (write(self), os.kill(os.getpid(), 9))
+store_tables("people.parquet", "store", "results.parquet", bag="state")
+"""
+
+
+def test_a_build_that_is_killed_leaves_nothing_that_opens(files):
+    assert subprocess.run([sys.executable, "-c", KILLED]).returncode == -9
+    assert not Path("store").exists()
+    (left,) = [path for path in files.iterdir() if path.is_dir()]
+    with pytest.raises(FileNotFoundError, match=r"is not a store: it has no store.json"):
+        open_store(left)
+    assert store_tables("people.parquet", "store", "results.parquet", bag="state").n_bags == 30
+    assert not left.exists()
+    assert [path for path in files.iterdir() if path.name.startswith(".")] == []
+
+
+def test_a_median_is_that_of_a_random_sample(monkeypatch):
+    monkeypatch.setattr(column_summaries.Sample.__init__, "__defaults__", (2000,))
+    rng = np.random.default_rng(0)
+    numbers, column = rng.exponential(size=20_000), column_summaries.StreamedColumn("x")
+    numbers[:5] = np.nan
+    for start in range(0, 20_000, 1000):
+        part = pa.chunked_array([numbers[start : start + 1000]])
+        column.add(part, start, rng.random(1000))
+    found = column.numbers(column_summaries.Number.numbers)
+    assert found.n_missing == 5
+    assert found.median == pytest.approx(np.nanmedian(numbers), abs=0.06)  # of a sample of 2000, ± .022
+    assert found.mean == pytest.approx(np.nanmean(numbers), rel=1e-3)
+
+
+def test_texts_of_which_there_are_too_many(monkeypatch):
+    monkeypatch.setattr(column_summaries, "MOST_TEXTS", 500)
+    rng, texts = np.random.default_rng(0), column_summaries.Texts()
+    for start in range(0, 20_000, 1000):
+        part = [f"own {start + i}" if i % 2 else rng.choice(["a", "b"]) for i in range(1000)]
+        texts.add("x", pa.chunked_array([part]))
+    assert len(texts.counts) <= 500
+    assert texts.counts["a"] + texts.counts["b"] == 10_000
+    assert texts.n_different(0) == 10_002
+
+
+def test_the_bags_of_a_store_need_little_memory(files, results):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        stored = store_tables("people.parquet", "store", results, bag="state")
+    assert not isinstance(stored.instances, np.ndarray)
+    assert not isinstance(stored.bag_index, np.ndarray)
+    assert not isinstance(stored.row_order, np.ndarray)

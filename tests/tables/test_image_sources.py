@@ -1,0 +1,176 @@
+"""Images in folders and by their paths in a table."""
+
+import os
+import warnings
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from llpgan import Bags
+from llpgan.tables import open_rows
+from llpgan.tables.image_sources import ImageEncoder
+
+RESULTS = {"folder": ["cats", "dogs"], "no": [0.5, 0.25], "yes": [0.5, 0.75]}
+BY_PATH = {"bag": ["a", "b"], "no": [0.5, 0.25], "yes": [0.5, 0.75]}
+
+
+@pytest.fixture
+def save(tmp_path):
+    """Save pixels as an image, and give them back."""
+    rng = np.random.default_rng(0)
+
+    def saved(name, shape=(6, 5), dtype=np.uint8):
+        pixels = rng.integers(256, size=shape).astype(dtype)
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(pixels).save(path)
+        return pixels
+
+    return saved
+
+
+def test_a_pipe_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "a.png")
+    with pytest.raises(
+        ValueError, match=r"row 0: .*a\.png is not an image that can be read: it is a folder, a pipe"
+    ):
+        Bags.from_tables({"image": [str(tmp_path / "a.png")], "bag": ["a"]}, BY_PATH, bag="bag", image="image")
+
+
+def test_a_folder_is_a_bag(tmp_path, save):
+    expected = [save(name) for name in ("cats/a.png", "cats/b.bmp", "dogs/a.PNG")]
+    (tmp_path / "dogs" / "notes.txt").write_text("no image")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        bags = Bags.from_tables(tmp_path, RESULTS)
+    assert bags.bag_ids == ("cats", "dogs")
+    assert bags.bag_index.tolist() == [0, 0, 1]
+    assert bags.instances.dtype == np.uint8
+    np.testing.assert_array_equal(bags.instances, np.array(expected)[:, None])
+    assert bags.encoder.notes == ["images are 5 x 6 pixels, grey"]
+
+
+def test_folders_within_folders_are_bags_by_their_path(tmp_path, save):
+    for name in ("2020/cats/a.png", "2021/cats/a.png"):
+        save(name)
+    results = {"folder": ["2020/cats", "2021/cats"], "no": [0.5, 0.25], "yes": [0.5, 0.75]}
+    assert Bags.from_tables(tmp_path, results).bag_ids == ("2020/cats", "2021/cats")
+
+
+def test_a_table_of_paths_that_start_from_its_own_folder(tmp_path, save, write):
+    first, second = save("pictures/1.png", (4, 3, 3)), save("pictures/2.png", (4, 3, 3))
+    table = write("list.csv", f"bag,path,age\na,{tmp_path}/pictures/2.png,1\nb,pictures/1.png,2\n")
+    bags = Bags.from_tables(table, BY_PATH, bag="bag", image="path")
+    np.testing.assert_array_equal(bags.instances, np.array([second, first]).transpose(0, 3, 1, 2))
+    assert bags.features is None
+    assert bags.encoder.notes == ["images are 3 x 4 pixels, in colour"]
+
+
+def test_paths_of_a_frame_start_from_here(tmp_path, save, monkeypatch):
+    pixels = save("1.png")
+    monkeypatch.chdir(tmp_path)
+    bags = Bags.from_tables({"bag": ["a", "b"], "path": ["1.png"] * 2}, BY_PATH, bag="bag", image="path")
+    np.testing.assert_array_equal(bags.instances[1, 0], pixels)
+
+
+def test_the_order_of_rows_is_kept(tmp_path, save):
+    pixels = {name: save(name) for name in ("1.png", "2.png", "3.png")}
+    order = ["3.png", "1.png", "3.png", "2.png"]
+    encoder = ImageEncoder("path", (1, 6, 5))
+    instances = encoder.encode(open_rows({"path": [str(tmp_path / name) for name in order]}))
+    np.testing.assert_array_equal(instances[:, 0], [pixels[name] for name in order])
+
+
+@pytest.mark.parametrize(
+    ("shape", "dtype", "channels"),
+    [((6, 5), np.uint8, 1), ((6, 5), bool, 1), ((6, 5, 3), np.uint8, 3), ((6, 5, 4), np.uint8, 3)],
+    ids=["grey", "black and white", "colour", "colour with transparency"],
+)
+def test_grey_or_colour_by_the_first_image(tmp_path, save, shape, dtype, channels):
+    save("cats/1.png", shape, dtype)
+    save("dogs/1.png", (6, 5, 3))
+    assert Bags.from_tables(tmp_path, RESULTS).instances.shape == (2, channels, 6, 5)
+
+
+def test_images_are_brought_to_one_size(tmp_path, save):
+    save("cats/1.png", (6, 5))
+    same = save("dogs/1.png", (4, 8))
+    bags = Bags.from_tables(tmp_path, RESULTS, image_size=(4, 8))
+    assert bags.instances.shape == (2, 1, 4, 8)
+    np.testing.assert_array_equal(bags.instances[1, 0], same)
+    assert bags.encoder.resize
+
+
+def test_new_images_become_what_the_training_had(tmp_path, save):
+    save("cats/1.png", (6, 5))
+    encoder = Bags.from_tables(tmp_path, {"folder": ["cats"], "no": [0.5], "yes": [0.5]}).encoder
+    colour = save("new/1.png", (6, 5, 3))
+    luma = colour @ [0.299, 0.587, 0.114]
+    np.testing.assert_allclose(encoder.encode(open_rows(tmp_path / "new"))[0, 0], luma, atol=1)
+
+
+def refused(folder):
+    with pytest.raises(ValueError) as error:
+        Bags.from_tables(folder, RESULTS)
+    return str(error.value)
+
+
+@pytest.mark.parametrize("ending", [".png", ".jpg", ".gif", ".tif"])
+def test_an_image_that_is_cut_off(tmp_path, save, ending):
+    save("cats/1.png", (60, 50))
+    save(f"dogs/1{ending}", (60, 50))
+    path = tmp_path / "dogs" / f"1{ending}"
+    path.write_bytes(path.read_bytes()[:1500])
+    assert f"{tmp_path}, row 1: {path} is not an image that can be read: " in refused(tmp_path)
+
+
+def test_what_is_no_image(tmp_path, save, write):
+    save("cats/1.png")
+    path = write("dogs/1.png", b"garbage")
+    assert f"{tmp_path}, row 1: {path} is not an image that can be read: cannot identify" in refused(tmp_path)
+
+
+def test_an_image_of_another_size(tmp_path, save):
+    save("cats/1.png", (6, 5))
+    save("dogs/1.png", (7, 5))
+    assert refused(tmp_path) == (
+        f"{tmp_path}, row 1: {tmp_path}/dogs/1.png is 5 x 7 pixels, but the others are 5 x 6: bring all to one "
+        f"size (image_size), or those to predict to that of the others (resize)"
+    )
+
+
+@pytest.mark.parametrize(("dtype", "ending"), [(np.uint16, "png"), (np.int32, "tif"), (np.float32, "tif")])
+def test_pixels_wider_than_a_byte_would_be_cut_off(tmp_path, save, dtype, ending):
+    save("cats/1.png")
+    save(f"dogs/1.{ending}", dtype=dtype)
+    assert "are wider than a byte; save it with 8 bits a channel" in refused(tmp_path)
+
+
+def test_a_folder_without_images(tmp_path, write):
+    write("cats/1.txt", "")
+    assert refused(tmp_path).startswith(f"{tmp_path} holds no image: files that end in .png, .jpg")
+
+
+def test_images_of_a_bag_without_proportions(tmp_path, save):
+    save("birds/1.png")
+    assert refused(tmp_path).startswith(f"bag 'birds' of {tmp_path} has no row in the table of proportions; there")
+
+
+WRONG_PATHS = {
+    "no file": ("bag,path\na,1.png\nb,9.png\n", FileNotFoundError, "row 1: there is no image {folder}/9.png"),
+    "no path": ("bag,path\na,1.png\nb,\n", ValueError, "row 1: no path in column 'path'"),
+    "a folder": ("bag,path\na,1.png\nb,sub\n", ValueError, "row 1: {folder}/sub is not an image that can be read"),
+    "no column": ("bag,file\na,1.png\nb,1.png\n", ValueError, "has no column 'path'; there are 'bag', 'file'"),
+}
+
+
+@pytest.mark.parametrize(("text", "kind", "said"), WRONG_PATHS.values(), ids=WRONG_PATHS)
+def test_paths_that_lead_nowhere(tmp_path, save, write, text, kind, said):
+    save("1.png")
+    save("sub/1.png")
+    table = write("list.csv", text)
+    with pytest.raises(kind) as error:
+        Bags.from_tables(table, BY_PATH, bag="bag", image="path")
+    assert str(table) in str(error.value)
+    assert said.format(folder=tmp_path) in str(error.value)

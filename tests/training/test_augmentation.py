@@ -1,0 +1,93 @@
+"""Images that are shifted and mirrored at random: what may change and what may not."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+import torch
+
+from llpgan import DLLP, LLPGAN
+from llpgan.training.augmentation import flips, shifts, shifts_and_flips
+from llpgan.training.networks import cifar_classifier
+
+
+@pytest.mark.parametrize("augment", [shifts, flips, shifts_and_flips])
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.float32])
+def test_shape_and_type_stay(augment, dtype):
+    images = torch.arange(2 * 3 * 8 * 16).reshape(2, 3, 8, 16).to(dtype)
+    changed = augment(images)
+    assert changed.shape == images.shape
+    assert changed.dtype == dtype
+
+
+def test_shifted_images_hold_their_middle_within_an_eighth_of_a_side():
+    torch.manual_seed(0)
+    images = torch.zeros(200, 1, 16, 16)
+    images[:, :, 8, 8] = 1
+    places = shifts(images)[:, 0].nonzero()[:, 1:]
+    assert len(places) == 200
+    assert set((places - 8).flatten().tolist()) == {-2, -1, 0, 1, 2}
+
+
+def test_all_channels_of_an_image_move_together():
+    torch.manual_seed(0)
+    grey = torch.rand(20, 1, 16, 16).expand(20, 3, 16, 16)
+    for augment in (shifts, flips):
+        changed = augment(grey)
+        assert torch.equal(changed[:, 0], changed[:, 2])
+
+
+def test_half_of_the_images_are_mirrored():
+    torch.manual_seed(0)
+    images = torch.zeros(400, 1, 4, 4)
+    images[..., 0] = 1
+    mirrored = flips(images)[:, 0, 0, 3]
+    assert 150 < mirrored.sum() < 250
+    assert torch.equal(flips(images).sum(dim=(1, 2, 3)), images.sum(dim=(1, 2, 3)))
+
+
+@pytest.mark.parametrize("method", [DLLP, LLPGAN])
+def test_networks_see_changed_images_and_predict_from_unchanged_ones(method, coloured, bags_of_images):
+    seen = []
+
+    def noted(images):
+        seen.append(images.clone())
+        return images
+
+    model = method(epochs=2, augment=noted, random_state=0).fit_bags(bags_of_images)
+    assert sum(map(len, seen)) == 2 + 2 * 96  # two to try the function on
+    n_calls = len(seen)
+    model.predict(coloured[0])
+    assert len(seen) == n_calls
+
+
+def test_augmented_chunks_train_as_a_whole_step_does(bags_of_images):
+    def darker(images):
+        return images // 2
+
+    settings = {"augment": darker, "precision": "32-true", "random_state": 0, "epochs": 2}
+    without_dropout = partial(cifar_classifier, dropout=(0, 0, 0))
+    whole, chunked = (
+        DLLP(classifier=without_dropout, max_instances_per_step=most, **settings).fit_bags(bags_of_images)
+        for most in (None, 24)
+    )
+    instances = bags_of_images.instances
+    np.testing.assert_allclose(whole.predict_proba(instances), chunked.predict_proba(instances), atol=1e-4)
+
+
+def test_the_same_seed_changes_images_alike(bags_of_images):
+    first, second = (
+        DLLP(epochs=1, augment="shifts_and_flips", random_state=0).fit_bags(bags_of_images) for _ in range(2)
+    )
+    instances = bags_of_images.instances
+    np.testing.assert_array_equal(first.predict_proba(instances), second.predict_proba(instances))
+
+
+def test_rows_of_a_table_cannot_be_shifted(bags):
+    with pytest.raises(ValueError, match=r"augment='shifts' is for images, not instances of shape \(3,\)"):
+        DLLP(augment="shifts").fit_bags(bags)
+
+
+def test_a_function_that_changes_the_shape_is_refused(bags_of_images):
+    with pytest.raises(ValueError, match=r"augment made .* of instances"):
+        DLLP(augment=lambda images: images[:, :, ::2], epochs=1).fit_bags(bags_of_images)

@@ -1,0 +1,101 @@
+import errno
+import fcntl
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from llpgan.utils.file_locks import only_writer
+
+HOLDER = """
+import sys
+from pathlib import Path
+from llpgan.utils.file_locks import only_writer
+
+with only_writer(Path(sys.argv[1])):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_another_process_is_refused_until_the_holder_ends_or_dies(tmp_path):
+    path = tmp_path / "out.csv"
+    for end in ("close", "kill"):
+        command = [sys.executable, "-c", HOLDER, str(path)]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+            holder.stdout.readline()
+            refused = pytest.raises(BlockingIOError, match=r"out\.csv is being written by another process")
+            with refused, only_writer(path):
+                pytest.fail("two writers at once")
+            with only_writer(tmp_path / "other.csv"):
+                pass
+            holder.stdin.close() if end == "close" else holder.kill()
+        with only_writer(path) as outermost:
+            assert outermost
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_who_holds_a_lock_may_ask_again_but_another_thread_may_not(tmp_path):
+    refused = []
+
+    def ask():
+        try:
+            with only_writer(tmp_path / "out.csv"):
+                pass
+        except BlockingIOError:
+            refused.append(True)
+
+    with only_writer(tmp_path / "out.csv"):
+        with only_writer(tmp_path / ".." / tmp_path.name / "out.csv") as outermost:
+            assert not outermost
+        thread = threading.Thread(target=ask)
+        thread.start()
+        thread.join()
+    assert refused == [True]
+    ask()
+    assert refused == [True]
+
+
+def test_folders_that_were_made_for_nothing_are_removed_again(tmp_path):
+    with only_writer(tmp_path / "a" / "b" / "out.csv"):
+        pass
+    assert list(tmp_path.iterdir()) == []
+    with only_writer(tmp_path / "a" / "b" / "out.csv"):
+        (tmp_path / "a" / "b" / "out.csv").touch()
+    assert [path.name for path in (tmp_path / "a" / "b").iterdir()] == ["out.csv"]
+
+
+COUNTER = """
+import sys, time
+from pathlib import Path
+from llpgan.utils.file_locks import only_writer
+
+path = Path(sys.argv[1], "new", "count")
+for _ in range(int(sys.argv[2])):
+    while True:
+        try:
+            with only_writer(path):
+                n = int(path.read_text()) if path.exists() else 0
+                path.write_text(str(n + 1))
+                break
+        except BlockingIOError:
+            time.sleep(0.0005)
+"""
+
+
+def test_there_is_never_more_than_one_writer_though_locks_come_and_go(tmp_path):
+    command = [sys.executable, "-c", COUNTER, str(tmp_path), "100"]
+    for counter in [subprocess.Popen(command) for _ in range(4)]:
+        assert counter.wait() == 0
+    assert (tmp_path / "new" / "count").read_text() == "400"
+
+
+def test_a_file_system_without_locks_is_told(tmp_path, monkeypatch):
+    def fail(file, how):
+        raise OSError(errno.ENOSYS, "Function not implemented")
+
+    monkeypatch.setattr(fcntl, "flock", fail)
+    told = pytest.warns(UserWarning, match="has no locks: make sure that no other process writes")
+    with told, only_writer(tmp_path / "out.csv"):
+        pass
