@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from llpgan.estimators import METHODS
+from llpgan.utils.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from llpgan.bags import Bags as Bags
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
     from llpgan.persistence import load as load
     from llpgan.persistence import save as save
     from llpgan.tables import Columns as Columns
-
-__version__ = "0.1.0"
 
 _HOMES = {
     "Bags": "llpgan.bags",

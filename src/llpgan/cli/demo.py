@@ -9,12 +9,13 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from llpgan import DLLP, BagLogistic
 from llpgan.bags import Bags
 from llpgan.cli.fit import known_labels, told
 from llpgan.cli.terminal_text import visible
 from llpgan.data.datasets.election import LABEL, PEOPLE, RESULTS, Election, load_election
+from llpgan.estimators.bag_logistic import BagLogistic
 from llpgan.estimators.base import Array, LLPClassifier
+from llpgan.estimators.dllp import DLLP
 from llpgan.evaluation import label_scores
 from llpgan.persistence import save
 from llpgan.persistence.manifest import MODEL_FOLDER, REPORT

@@ -13,8 +13,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import llpgan
 from llpgan.cli.terminal_text import any_encoding, drop_output, visible
+from llpgan.utils.version import __version__
 
 # A command is the function of its name in llpgan.cli: its parameters are the options, its docstring the help.
 COMMANDS = {
@@ -121,7 +121,7 @@ def _print_method_help(words: Sequence[str]) -> None:
 
 def _no_command(name: str) -> int:
     if name == "--version":
-        print(f"llpgan {llpgan.__version__}")
+        print(f"llpgan {__version__}")
         return 0
     asked = name in (*_HELP, "help")
     lines = [f"  llpgan {command:<9} {what}" for command, what in COMMANDS.items()]

@@ -13,9 +13,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, get_args, get_origin
 
-import llpgan
 from llpgan.cli.command_options import OptionError, kinds_of, names, text
-from llpgan.estimators import METHODS
+from llpgan.estimators import METHODS, estimator_class
 from llpgan.estimators.base import LLPClassifier
 
 Setting = dict[str, Any]  # of one method: {"class_path": "DLLP", "init_args": {"epochs": 5}}
@@ -103,7 +102,7 @@ def made(setting: Setting | None) -> LLPClassifier | None:
 
 def method_class(name: str) -> Any:
     """The class of a method of ours."""
-    return getattr(llpgan, method_name(name))
+    return estimator_class(method_name(name))
 
 
 def settings_of(name: str) -> dict[str, Any]:

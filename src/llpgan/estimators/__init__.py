@@ -1,5 +1,8 @@
 """Estimators: every method behind scikit-learn's interface."""
 
+from importlib import import_module
+from typing import Any
+
 # The one list of methods, by class, with the module that holds it: the package's names, the common tests and the
 # comparisons read it. Nothing is imported here, so that a method without torch never loads it.
 METHODS = {
@@ -13,3 +16,8 @@ METHODS = {
     "AlterSVM": "llpgan.estimators.alter_svm",
     "ConvSVM": "llpgan.estimators.conv_svm",
 }
+
+
+def estimator_class(name: str) -> Any:
+    """The class of a method, by a name of :data:`METHODS`."""
+    return getattr(import_module(METHODS[name]), name)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from safetensors.numpy import load_file
 
-import llpgan
+from llpgan.estimators import estimator_class
 from llpgan.estimators.base import LLPClassifier
 from llpgan.persistence.manifest import MANIFEST, WEIGHTS, Manifest
 from llpgan.persistence.model_settings import from_json
@@ -27,7 +27,7 @@ def load(path: str | Path, **settings: Any) -> LLPClassifier:
         raise ValueError(
             f"{folder / MANIFEST}: its {lacking[0]} is code of your own: load(..., {lacking[0]}=...) gives it back"
         )
-    model: LLPClassifier = getattr(llpgan, manifest.method)().set_params(**settings)
+    model: LLPClassifier = estimator_class(manifest.method)().set_params(**settings)
     model._validate_params()  # what the caller gives; what the file gives, is checked below
     try:
         model.set_params(**{**from_json(manifest.settings), **settings})

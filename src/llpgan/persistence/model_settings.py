@@ -5,8 +5,7 @@ from inspect import isfunction
 from pathlib import Path
 from typing import Any
 
-import llpgan
-from llpgan.estimators import METHODS
+from llpgan.estimators import METHODS, estimator_class
 from llpgan.estimators.base import LLPClassifier
 
 _OF_THE_TRAINING = {"checkpoint", "tensorboard"}  # files on the machine where it was trained
@@ -65,7 +64,7 @@ def _estimator(plain: Mapping[str, Any]) -> LLPClassifier:
     """An estimator of ours that another one has as a parameter, not fitted."""
     if plain["estimator"] not in METHODS:
         raise ValueError(f"llpgan has no method {plain['estimator']!r}")
-    made: LLPClassifier = getattr(llpgan, plain["estimator"])(**from_json(plain["settings"]))
+    made: LLPClassifier = estimator_class(plain["estimator"])(**from_json(plain["settings"]))
     return made
 
 

@@ -4,10 +4,10 @@ from types import ModuleType
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from llpgan import __version__
 from llpgan.report import charts, formatting
 from llpgan.report.image_mosaics import png
 from llpgan.report.story import Story
+from llpgan.utils.version import __version__
 
 
 def render(story: Story) -> str:

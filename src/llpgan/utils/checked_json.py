@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import llpgan
+from llpgan.utils.version import __version__
 
 DEEPEST = 32  # lists and dicts in each other
 
 
 def write_sealed(path: Path, content: Mapping[str, Any], version: int) -> None:
     """Write what a folder holds, with a digest of itself."""
-    whole = {"format": version, "llpgan": llpgan.__version__, **content}
+    whole = {"format": version, "llpgan": __version__, **content}
     text = json.dumps({**whole, "digest": _digest_of(whole)}, indent=2, ensure_ascii=False)
     path.write_text(text + "\n", encoding="utf-8")
 
@@ -25,7 +25,7 @@ def read_sealed(path: Path, version: int) -> dict[str, Any]:
     if written != version:
         raise ValueError(
             f"{path} was saved by llpgan {writer} in format {written}; this is llpgan "
-            f"{llpgan.__version__}, which reads format {version}"
+            f"{__version__}, which reads format {version}"
         )
     if digest != _digest_of(whole):
         raise ValueError(f"{path} is damaged: it is not what was saved")

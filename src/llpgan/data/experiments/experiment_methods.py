@@ -6,9 +6,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import llpgan
 from llpgan import estimators
 from llpgan.data.experiments.cells import Cell
+from llpgan.estimators import estimator_class
 from llpgan.estimators.base import LLPClassifier
 
 if TYPE_CHECKING:
@@ -19,12 +19,12 @@ _MakeMethod = Callable[..., LLPClassifier]
 
 
 def _dllp() -> _MakeMethod:
-    return llpgan.DLLP
+    return estimator_class("DLLP")
 
 
 def _gan() -> _MakeMethod:
     """LLP-GAN without proportions: a GAN with feature matching, whose classifier tells only real from fake."""
-    return partial(llpgan.LLPGAN, proportion_loss=no_proportions)
+    return partial(estimator_class("LLPGAN"), proportion_loss=no_proportions)
 
 
 def no_proportions(logits: "Tensor", bag_index: "Tensor", proportions: "Tensor") -> "Tensor":
@@ -33,7 +33,7 @@ def no_proportions(logits: "Tensor", bag_index: "Tensor", proportions: "Tensor")
 
 
 def _of_the_library(name: str) -> Callable[[], _MakeMethod]:
-    return lambda: getattr(llpgan, name)
+    return lambda: estimator_class(name)
 
 
 # Each is a function that gives the estimator's class, so that a list of cells loads no torch.

@@ -8,9 +8,8 @@ from typing import Self
 import numpy as np
 from sklearn.base import clone
 
-import llpgan
 from llpgan.bags import Bags
-from llpgan.estimators import METHODS
+from llpgan.estimators import METHODS, estimator_class
 from llpgan.estimators.base import Array, LLPClassifier
 
 # One convex problem before several, all of them before a network, and one network before two that play.
@@ -48,7 +47,8 @@ def candidates(methods: Iterable[str | LLPClassifier] | None, random_state: int)
 
     A name tells the settings that differ from the usual ones.
 
-    >>> list(candidates(["MeanMap", llpgan.InvCal(kernel="rbf")], random_state=0))
+    >>> from llpgan import InvCal
+    >>> list(candidates(["MeanMap", InvCal(kernel="rbf")], random_state=0))
     ['MeanMap', "InvCal(kernel='rbf')"]
     """
     given = [_made(method) for method in (QUICK if methods is None else methods)]
@@ -63,7 +63,8 @@ def candidates(methods: Iterable[str | LLPClassifier] | None, random_state: int)
 def name_of(method: LLPClassifier) -> str:
     """The method, and the settings that differ from the usual ones; 3.0 does not differ from 3.
 
-    >>> name_of(llpgan.InvCal(kernel="rbf", degree=3.0))
+    >>> from llpgan import InvCal
+    >>> name_of(InvCal(kernel="rbf", degree=3.0))
     "InvCal(kernel='rbf')"
     """
     usual = {name: parameter.default for name, parameter in signature(type(method)).parameters.items()}
@@ -83,14 +84,15 @@ def _made(method: str | LLPClassifier) -> LLPClassifier:
         return method
     if method not in METHODS:
         raise ValueError(f"there is no method {method!r}: name some of {', '.join(METHODS)}")
-    made: LLPClassifier = getattr(llpgan, method)()
+    made: LLPClassifier = estimator_class(method)()
     return made
 
 
 def seeded(method: LLPClassifier, random_state: int) -> LLPClassifier:
     """An untrained copy with this seed, where the method takes one and has none of its own.
 
-    >>> seeded(llpgan.BagLogistic(), 7), seeded(llpgan.BagLogistic(random_state=0), 7)
+    >>> from llpgan import BagLogistic
+    >>> seeded(BagLogistic(), 7), seeded(BagLogistic(random_state=0), 7)
     (BagLogistic(random_state=7), BagLogistic(random_state=0))
     """
     copied: LLPClassifier = clone(method)

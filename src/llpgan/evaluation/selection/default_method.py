@@ -7,9 +7,9 @@ from math import prod
 import numpy as np
 from sklearn.base import clone
 
-import llpgan
 from llpgan.bags import Bags
 from llpgan.bags.stored_instances import is_stored
+from llpgan.estimators import estimator_class
 from llpgan.estimators.base import LLPClassifier
 from llpgan.evaluation.selection.candidates import OVERALL, seeded
 from llpgan.evaluation.selection.comparing import compare
@@ -39,11 +39,13 @@ def default_method(bags: Bags, random_state: int = 0) -> DefaultMethod:
     """
     if bags.instances.ndim == 2:
         if is_stored(bags.instances):
-            return _timed(llpgan.DLLP(), bags, random_state, "the rows stay on disk")
-        return DefaultMethod(llpgan.BagLogistic(), "for tables it is quick, and good with few bags")
+            return _timed(estimator_class("DLLP")(), bags, random_state, "the rows stay on disk")
+        return DefaultMethod(estimator_class("BagLogistic")(), "for tables it is quick, and good with few bags")
     if chooses_by_held_out_bags(bags):
         return _best_on_held_out_bags(bags, random_state)
-    return _timed(llpgan.DLLP(), bags, random_state, "for many or large images it is the quickest network")
+    return _timed(
+        estimator_class("DLLP")(), bags, random_state, "for many or large images it is the quickest network"
+    )
 
 
 def chooses_by_held_out_bags(bags: Bags) -> bool:
@@ -57,9 +59,9 @@ def _best_on_held_out_bags(bags: Bags, random_state: int) -> DefaultMethod:
     from llpgan.training.networks import mnist_classifier, mnist_generator
 
     methods = [
-        llpgan.BagLogistic(),
-        llpgan.DLLP(classifier=mnist_classifier),
-        llpgan.LLPGAN(classifier=mnist_classifier, generator=mnist_generator),
+        estimator_class("BagLogistic")(),
+        estimator_class("DLLP")(classifier=mnist_classifier),
+        estimator_class("LLPGAN")(classifier=mnist_classifier, generator=mnist_generator),
     ]
     found = compare(bags, methods, cv=_FOLDS, random_state=random_state)
     seconds = next(result.seconds for result in found.results if result.name == found.chosen)

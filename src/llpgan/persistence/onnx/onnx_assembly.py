@@ -6,13 +6,13 @@ import numpy as np
 from onnx import ModelProto
 from sklearn.utils.validation import check_is_fitted
 
-import llpgan
 from llpgan.estimators.base import LLPClassifier
 from llpgan.estimators.classical import ClassicalClassifier
 from llpgan.persistence.onnx.classical import classical_probabilities
 from llpgan.persistence.onnx.onnx_graph import Graph
 from llpgan.persistence.onnx.table_graph import table_instances
 from llpgan.tables import TableEncoder
+from llpgan.utils.version import __version__
 
 INSTANCES, PROBABILITIES, PREDICTION = "instances", "probabilities", "prediction"
 
@@ -66,7 +66,7 @@ def _kind(instance_type: str) -> str:
 def _metadata(model: LLPClassifier) -> dict[str, str]:
     return {
         "method": type(model).__name__,
-        "llpgan": llpgan.__version__,
+        "llpgan": __version__,
         "classes": json.dumps(_names(model), ensure_ascii=False),
     }
 

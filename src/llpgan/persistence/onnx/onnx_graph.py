@@ -8,7 +8,7 @@ import onnx
 from numpy.typing import NDArray
 from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, compose, helper, inliner, numpy_helper
 
-import llpgan
+from llpgan.utils.version import __version__
 
 Array = NDArray[Any]
 OPSET, ML_OPSET = 18, 3  # of ai.onnx and of ai.onnx.ml
@@ -86,7 +86,7 @@ class Graph:
         graph = helper.make_graph(self._nodes, "llpgan", self._inputs, self._outputs, self._constants)
         opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid(ML, ML_OPSET)]
         model = helper.make_model_gen_version(
-            graph, opset_imports=opsets, producer_name="llpgan", producer_version=llpgan.__version__
+            graph, opset_imports=opsets, producer_name="llpgan", producer_version=__version__
         )
         helper.set_model_props(model, dict(metadata))
         onnx.checker.check_model(model, full_check=True)
