@@ -109,11 +109,10 @@ class Bags:
         >>> Bags.from_tables(people, results, bag="state")
         Bags(3 instances of shape (1,), 2 bags of 1 to 2, 2 classes)
         """
-        from llpgan.tables import bags_from_tables
+        from llpgan.tables import TableSpec, bags_from_tables
 
-        return bags_from_tables(
-            instances,
-            proportions,
+        spec = TableSpec(
+            proportions=proportions,
             bag=bag,
             counts=counts,
             label=label,
@@ -123,6 +122,7 @@ class Bags:
             image_size=image_size,
             tolerance=tolerance,
         )
+        return bags_from_tables(instances, spec)
 
     @classmethod
     def from_arrays(

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from llpgan.bags import validation
 from llpgan.tables import column_values
 from llpgan.tables.bag_join import BagTable, counts_as_shares
-from llpgan.tables.table_options import refuse_empty_path
+from llpgan.tables.rows import RowStream
 from llpgan.tables.table_readers import name_of, read_table
+from llpgan.tables.table_spec import TableSpec, refuse_empty_path
 from llpgan.utils import array_input
 
 Array = NDArray[Any]
@@ -32,33 +33,19 @@ class Shares(NamedTuple):
             validation.proportions(self.proportions, bag_ids, tolerance, self.classes.tolist())
 
 
-def are_of_labels(proportions: Any, counts: Any, label: str | None) -> bool:
-    """Whether labels are to be counted, because neither proportions nor counts are given."""
-    if proportions is not None and counts is not None:
-        raise ValueError("give either proportions or counts, and not both")
-    if proportions is None and counts is None and label is None:
-        raise ValueError("the classes' shares are not known: give proportions, counts, or a label to count")
-    return proportions is None and counts is None
-
-
-def bag_table(
-    proportions: Any,
-    counts: Any,
-    bag_columns: Sequence[str],
-    text: Sequence[str],
-    classes: Sequence[Hashable] | None,
-) -> BagTable:
-    """The table of proportions or of counts; ``text`` are the columns of bags that hold text in the source."""
-    given, what = (counts, "counts") if proportions is None else (proportions, "proportions")
+def table_of_bags(stream: RowStream, spec: TableSpec) -> BagTable:
+    """The table of proportions or of counts; its columns of bags are read as those of the rows."""
+    given, what = (spec.counts, "counts") if spec.proportions is None else (spec.proportions, "proportions")
+    bag_columns = spec.bag_columns(stream)
+    text = [name for name in bag_columns if column_values.is_text(stream.schema.field(name))]
     file = name_of(given, f"the table of {what}")
     refuse_empty_path(given, what)
     if isinstance(given, str | Path) and Path(given).is_file():
-        table = read_table(given, text, bag_columns)
-        return BagTable.of(table, bag_columns, classes, file)
+        return BagTable.of(read_table(given, text, bag_columns), bag_columns, spec.classes, file)
     with array_input.argument(what):
         frame = _with_bags_as_columns(given, bag_columns)
         table = read_table(frame, text, bag_columns)
-        return BagTable.of(table, bag_columns, classes, file, _names_as_given(frame))
+        return BagTable.of(table, bag_columns, spec.classes, file, _names_as_given(frame))
 
 
 def _with_bags_as_columns(frame: Any, bag_columns: Sequence[str]) -> Any:

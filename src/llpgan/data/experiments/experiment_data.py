@@ -43,11 +43,10 @@ def _digit_images(folder: StrPath) -> Data:
 
 def _adult(folder: StrPath) -> Data:
     """Its columns encoded as those of any table; bags by education and occupation, as the paper suggests."""
-    from llpgan.tables import Columns, open_rows
-    from llpgan.tables.assembly import learned_encoder
+    from llpgan.tables import TableEncoder, open_rows
 
     adult = load_adult(folder)
-    encoder = learned_encoder(open_rows(adult.columns), Columns(), reserved=())
+    encoder = TableEncoder.learned(open_rows(adult.columns).table)
     train, test = (encoder.encode(open_rows(columns)) for columns in (adult.columns, adult.test_columns))
     by = (adult.columns["education"], adult.columns["occupation"])
     return Data(train, adult.labels, test, adult.test_labels, by)

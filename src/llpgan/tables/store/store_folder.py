@@ -1,6 +1,6 @@
 """A store is a folder: the instances bag after bag, and beside them the bags, the classes and the encoder."""
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -113,9 +113,9 @@ def _refuse_wrong(contents: Contents) -> None:
         raise ValueError(f"files should be {BAGS} alone, not {', '.join(contents.files)}")
 
 
-def open_store_alone(path: str | Path, options: Mapping[str, Any]) -> Bags:
+def open_store_alone(path: str | Path, given: Sequence[str]) -> Bags:
     """The bags of a store, where options that belong to its making are refused."""
-    if given := [name for name, value in options.items() if value is not None]:
+    if given:
         raise ValueError(f"{path} is a store, which holds its bags and proportions already: leave {given[0]} away")
     return open_store(path)
 

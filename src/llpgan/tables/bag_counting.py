@@ -7,9 +7,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from llpgan.tables import Rows, column_values, label_values
+from llpgan.tables import column_values
 from llpgan.tables.bag_join import bag_keys
 from llpgan.tables.leakage import counts_by_bag
+from llpgan.tables.rows import Rows
 
 Index = NDArray[np.int64]
 MOST_LABELS = 10_000
@@ -44,11 +45,6 @@ class SeenBags:
     def sizes(self) -> Index:
         """How many rows each bag has."""
         return self.counts.rows(len(self.place))[:, 0]
-
-    def sorted(self) -> tuple[tuple[Hashable, ...], Index]:
-        """The ids in order, and the place at which each was."""
-        ids = tuple(sorted(self.place))  # type: ignore[type-var]
-        return ids, np.array([self.place[bag] for bag in ids])
 
 
 class Growing:
@@ -143,3 +139,13 @@ class FewValues:
         if self.coded is None or not 2 <= len(self.coded.codes) <= self.most:
             return None
         return self.coded.table(n_bags)
+
+
+def label_values(rows: Rows, label: str) -> NDArray[Any]:
+    """The labels of all rows; a missing one is refused."""
+    column = rows.column(label)
+    for row in np.flatnonzero(column_values.missing(column)):
+        raise ValueError(f"{rows.name}, row {rows.first_row + row} has no label: its {label!r} is missing")
+    if pa.types.is_nested(column_values.plain(column).type):
+        raise ValueError(f"{rows.name}: column {label!r} holds {column.type}: one class per row would be right")
+    return np.asarray(column_values.plain(column).to_numpy())
