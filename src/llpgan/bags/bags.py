@@ -1,5 +1,6 @@
 """Instances in bags and the class proportions of each bag: the one thing that every method learns from."""
 
+import hashlib
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import InitVar, dataclass, replace
 from functools import cached_property
@@ -12,11 +13,11 @@ from llpgan.bags import grouping, validation
 from llpgan.bags.sorted_rows import RowsInOrder, rows_of_bags, sizes_if_sorted
 from llpgan.bags.stored_instances import StoredInstances
 from llpgan.utils import array_input
+from llpgan.utils.arrays import Array
 
 if TYPE_CHECKING:
     from llpgan.tables import Columns, Encoder
 
-Array = NDArray[Any]
 _ROWS_AT_ONCE = 2**14  # of sums over bags, so that no second table of instances is made
 
 
@@ -263,6 +264,14 @@ class Bags:
         if np.all(self.bag_index[1:] >= self.bag_index[:-1]):
             return np.arange(len(self.bag_index))
         return np.argsort(self.bag_index, kind="stable")
+
+    @cached_property
+    def digest(self) -> str:
+        """A short name of the data, by which a run knows its own checkpoints: of all bags and a thousand rows."""
+        rows = self.instances[:: max(1, len(self.instances) // 1000)]
+        parts = (self.proportions, self.bag_index, np.array(self.instances.shape), rows)
+        content = b"".join(np.ascontiguousarray(part).tobytes() for part in parts)
+        return hashlib.blake2b(content, digest_size=8).hexdigest()
 
     def rows_of(self, bag: int) -> NDArray[np.int64]:
         """The rows of one bag, by its position in ``bag_ids``."""

@@ -1,14 +1,13 @@
 """The columns of a table in one scale, found without a copy of it."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from llpgan.bags import validation
+from llpgan.utils.arrays import Array
 
-Array = NDArray[Any]
 _CHUNK_ROWS = 4096
 TO_ZERO = float(
     np.finfo(np.float32).max

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from llpgan.bags.sorted_rows import sizes_if_sorted
 from llpgan.utils import array_input
+from llpgan.utils.arrays import Array
 
-Array = NDArray[Any]
 Table = NDArray[np.float64]
 _CHUNK_BYTES = 2**24
 _ROUNDING = 1e-9

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
@@ -16,12 +15,12 @@ from llpgan.bags import fit_warnings, validation
 from llpgan.bags.bags import Bags, refuse_other_than_bags
 from llpgan.bags.stored_instances import StoredInstances
 from llpgan.utils import array_input, class_names
+from llpgan.utils.arrays import Array
 from llpgan.utils.callers import warn_once
 
 if TYPE_CHECKING:
     from llpgan.tables import Encoder
 
-Array = NDArray[Any]
 _BAGS_OF_ONE = (
     "labels without groups make every row a bag of its own, so this is supervised learning from every label. To "
     "learn from bags, pass groups (the bag of each row); in cross_val_score and GridSearchCV they arrive after "

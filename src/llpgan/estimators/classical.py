@@ -6,8 +6,9 @@ from typing import ClassVar
 import numpy as np
 
 from llpgan.bags import Bags, column_scales
-from llpgan.estimators.base import Array, LLPClassifier
+from llpgan.estimators.base import LLPClassifier
 from llpgan.estimators.linear_scores import Features
+from llpgan.utils.arrays import Array
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -1,7 +1,6 @@
 """What the deep methods share: settings, networks, the training, and predictions."""
 
 import copy
-import hashlib
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -22,7 +21,7 @@ from torch.optim import AdamW, Optimizer
 
 from llpgan.bags import Bags, fit_warnings
 from llpgan.bags.fit_warnings import Watcher, refuse_lost, some_rows
-from llpgan.estimators.base import Array, LLPClassifier
+from llpgan.estimators.base import LLPClassifier
 from llpgan.estimators.calibration import N_FOLDS, few_large_bags, temperature_of, tempered
 from llpgan.estimators.paper_bound import undo_bound
 from llpgan.training.augmentation import AUGMENTATIONS, Augment, check_augment
@@ -46,6 +45,7 @@ from llpgan.training.networks import (
 )
 from llpgan.training.objectives import Objective, Player
 from llpgan.training.training_loop import Listener, Plan, posteriors_of, train
+from llpgan.utils.arrays import Array
 
 _SETTLED_ON = 256  # instances
 _ONLY_WATCHING = {"verbose", "checkpoint", "tensorboard"}  # settings that do not change what is learned
@@ -340,7 +340,7 @@ class DeepClassifier(LLPClassifier):
         if self.checkpoint is None:
             return None
         settings = {k: _said(v) for k, v in self.get_params(deep=False).items() if k not in _ONLY_WATCHING}
-        return Checkpoint(self.checkpoint, {**settings, "bags": _digest(bags)})
+        return Checkpoint(self.checkpoint, {**settings, "bags": bags.digest})
 
     def _monitored(
         self, monitor: Callable[[Self], Mapping[str, float]], classifier: nn.Module
@@ -388,10 +388,3 @@ def _said(value: Any) -> str:
     if isinstance(value, partial):
         return f"{_said(value.func)} of {value.args}, {value.keywords}"
     return f"{value.__module__}.{value.__qualname__}" if isfunction(value) else repr(value)
-
-
-def _digest(bags: Bags) -> str:
-    """A short name of the data: of all bags, and of a thousand rows."""
-    rows = bags.instances[:: max(1, len(bags.instances) // 1000)]
-    parts = (bags.proportions, bags.bag_index, np.array(bags.instances.shape), np.ascontiguousarray(rows))
-    return hashlib.blake2b(b"".join(part.tobytes() for part in parts), digest_size=8).hexdigest()

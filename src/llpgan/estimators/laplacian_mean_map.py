@@ -12,8 +12,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from llpgan.bags import Bags
 from llpgan.estimators.bag_similarity import SIMILARITIES, Similarity
-from llpgan.estimators.base import Array
 from llpgan.estimators.mean_map import MeanMap
+from llpgan.utils.arrays import Array
 
 _RIDGE = 1e-6  # ε: the Laplacian alone is singular, and a class that no bag has would have no mean
 

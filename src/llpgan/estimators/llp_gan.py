@@ -13,7 +13,6 @@ from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
 from llpgan.bags import Bags
-from llpgan.estimators.base import Array
 from llpgan.estimators.deep import DeepClassifier, made, quick
 from llpgan.training.critics import CRITICS, CriticObjective, critic_head
 from llpgan.training.input_scaling import Scaling, Unscaling
@@ -27,6 +26,7 @@ from llpgan.training.objectives import (
     Noise,
     Objective,
 )
+from llpgan.utils.arrays import Array
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

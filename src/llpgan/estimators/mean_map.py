@@ -7,10 +7,10 @@ from typing import ClassVar, Self
 from sklearn.utils._param_validation import Interval
 
 from llpgan.bags import Bags
-from llpgan.estimators.base import Array
 from llpgan.estimators.classical import ClassicalClassifier
 from llpgan.estimators.linear_scores import one_blas_thread
 from llpgan.estimators.mean_operator import class_means, class_probabilities, fit_log_partition, mixing_condition
+from llpgan.utils.arrays import Array
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -4,8 +4,8 @@ import numpy as np
 from scipy.special import softmax
 
 from llpgan.bags import Bags
-from llpgan.estimators.base import Array
 from llpgan.estimators.linear_scores import Features, Linear, fit_linear
+from llpgan.utils.arrays import Array
 
 _HOPELESS = 1e8
 

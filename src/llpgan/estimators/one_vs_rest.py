@@ -12,10 +12,10 @@ from sklearn.metrics.pairwise import KERNEL_PARAMS
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from llpgan.bags import Bags
-from llpgan.estimators.base import Array
 from llpgan.estimators.classical import ClassicalClassifier
 from llpgan.estimators.kernels import Kernel, as_kernel
 from llpgan.estimators.linear_scores import Features, Linear, one_blas_thread
+from llpgan.utils.arrays import Array
 
 # From features to the probability of one class against all others.
 ProbabilityOf = Callable[[Features], Array]

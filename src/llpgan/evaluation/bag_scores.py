@@ -1,7 +1,6 @@
 """How well predictions meet the proportions of bags: no instance's label is needed."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,8 +9,8 @@ from llpgan.bags import validation
 from llpgan.bags.bags import Bags, refuse_other_than_bags
 from llpgan.evaluation import interval_estimate
 from llpgan.evaluation.interval_estimate import Estimate
+from llpgan.utils.arrays import Array
 
-Array = NDArray[Any]
 _LEAST = np.finfo(np.float64).eps
 
 

@@ -14,8 +14,7 @@ from llpgan.tables.rows import RowStream
 from llpgan.tables.table_readers import name_of, read_table
 from llpgan.tables.table_spec import TableSpec, refuse_empty_path
 from llpgan.utils import array_input
-
-Array = NDArray[Any]
+from llpgan.utils.arrays import Array
 
 
 class Shares(NamedTuple):

@@ -2,16 +2,15 @@
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from llpgan.tables import column_values
 from llpgan.tables.column_summary import ColumnSummary, Kind
+from llpgan.utils.arrays import Array
 
-Array = NDArray[Any]
 _MISSING, _OTHER = "(missing)", "(other)"
 
 

@@ -7,11 +7,10 @@ from typing import Any, Literal, NamedTuple, Self
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from llpgan.tables import column_values
+from llpgan.utils.arrays import Array
 
-Array = NDArray[Any]
 Kind = Literal["number", "date", "category"]
 ReadNumbers = Callable[[str, pa.ChunkedArray], Array]
 READ: dict[str, ReadNumbers] = {"number": column_values.as_numbers, "date": column_values.as_days}

@@ -4,15 +4,14 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from llpgan.utils.arrays import Array
 from llpgan.utils.suggestions import did_you_mean
 
-Array = NDArray[Any]
 _CELLS = 2**21  # of a part: some 16 MB
 _EVEN = 1024  # parts have a multiple of so many rows: networks then predict them in the same batches as at once
 _MOST_ROWS = 2**17

@@ -26,8 +26,8 @@ from llpgan.tables.survey import Survey
 from llpgan.tables.table_encoder import TableEncoder
 from llpgan.tables.table_spec import TableSpec, refuse_empty_path
 from llpgan.utils import array_input
+from llpgan.utils.arrays import Array
 
-Array = NDArray[Any]
 Index = NDArray[np.int64]
 
 

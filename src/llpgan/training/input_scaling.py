@@ -1,18 +1,16 @@
 """The range that networks like: images in [−1, 1], as the generators' tanh; table columns with mean 0, sd 1."""
 
 import warnings
-from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from llpgan.bags import validation
 from llpgan.bags.column_scales import TO_ZERO, chunks, constant, moments
 from llpgan.bags.fit_warnings import TrainingWarning
+from llpgan.utils.arrays import Array
 
-Array = NDArray[Any]
 _FURTHEST = 1e15  # from the middle, in units of the scale: its square is still a number in single precision
 
 

@@ -18,8 +18,9 @@ from llpgan.training.batches import BagBatch, BagDataset
 from llpgan.training.checkpoints import Checkpoint
 from llpgan.training.chunked_gradients import as_tensor, changed
 from llpgan.training.distributed import Ranks, cuda_devices, lost_ranks_in_words
-from llpgan.training.epoch_choice import Array, bag_loss, kept_epoch, paired_error
+from llpgan.training.epoch_choice import bag_loss, kept_epoch, paired_error
 from llpgan.training.objectives import Objective
+from llpgan.utils.arrays import Array
 
 Row = dict[str, float]
 History = list[Row]

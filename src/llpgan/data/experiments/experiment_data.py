@@ -2,18 +2,17 @@
 
 from collections.abc import Callable
 from functools import lru_cache, partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from llpgan.data.datasets import IMAGE_DATASETS, load_adult, load_digits
 from llpgan.data.datasets.dataset_files import StrPath
 from llpgan.data.datasets.official_files import SOURCES
 from llpgan.data.datasets.split import Split
 from llpgan.data.experiments.cells import Cell
+from llpgan.utils.arrays import Array
 
-Array = NDArray[Any]
 _SUBSET_SEED = 0  # of limits on rows: every method and every draw of bags has the same rows
 
 

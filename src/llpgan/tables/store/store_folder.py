@@ -14,12 +14,12 @@ from llpgan.bags import Bags
 from llpgan.bags.sorted_rows import SortedBagIndex
 from llpgan.bags.stored_instances import StoredInstances
 from llpgan.tables.rows import Encoder
+from llpgan.utils.arrays import Array
 from llpgan.utils.checked_json import digest_of_file, lack_of, read_sealed, refuse_damaged, write_sealed
 from llpgan.utils.dataclass_schemas import matches, refuse_misfit, refuse_other_type
 from llpgan.utils.output_paths import FolderKind
 from llpgan.utils.state_json import Arrays, from_plain, to_plain
 
-Array = NDArray[Any]
 STORE, INSTANCES, BAGS = "store.json", "instances.npy", "bags.parquet"
 FORMAT = 1
 STORE_FOLDER = FolderKind(STORE, files=(INSTANCES, BAGS))
