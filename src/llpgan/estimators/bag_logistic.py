@@ -7,13 +7,13 @@ from typing import ClassVar, Self
 import numpy as np
 from scipy.special import softmax
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval
 
 from llpgan.bags import Bags
 from llpgan.estimators.classical import ClassicalClassifier
 from llpgan.estimators.linear_scores import Features, Linear, Loss, fit_linear, one_blas_thread
 from llpgan.estimators.mean_operator import class_probabilities, outputs_to_classes
 from llpgan.utils.arrays import Array
+from llpgan.utils.parameter_checks import Interval
 
 _LEAST = 1e-12  # of a mean prediction, so that its logarithm is finite
 

@@ -15,7 +15,6 @@ import numpy as np
 import torch
 from lightning_fabric import Fabric
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 from torch import nn
 from torch.optim import AdamW, Optimizer
 
@@ -46,6 +45,7 @@ from llpgan.training.networks import (
 from llpgan.training.objectives import Objective, Player
 from llpgan.training.training_loop import Listener, Plan, posteriors_of, train
 from llpgan.utils.arrays import Array
+from llpgan.utils.parameter_checks import Interval, StrOptions
 
 _SETTLED_ON = 256  # instances
 _ONLY_WATCHING = {"verbose", "checkpoint", "tensorboard"}  # settings that do not change what is learned

@@ -5,11 +5,11 @@ from numbers import Real
 from typing import ClassVar
 
 from lightning_fabric import Fabric
-from sklearn.utils._param_validation import Interval
 
 from llpgan.bags import Bags
 from llpgan.estimators.deep import DeepClassifier
 from llpgan.training.objectives import Objective, ProportionObjective
+from llpgan.utils.parameter_checks import Interval
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -7,7 +7,6 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import expit, logit
 from sklearn.svm import SVR
-from sklearn.utils._param_validation import Interval
 
 from llpgan.bags import Bags
 from llpgan.estimators.kernels import Kernel
@@ -15,6 +14,7 @@ from llpgan.estimators.linear_scores import Features, Linear, fit_linear
 from llpgan.estimators.one_vs_rest import BinaryClassifier, ProbabilityOf, Sigmoid
 from llpgan.estimators.smooth_hinge import positive_part
 from llpgan.utils.arrays import Array
+from llpgan.utils.parameter_checks import Interval
 
 _ROWS_AT_ONCE = 2048  # of a block of the kernel: 32 MB
 _WIDTHS = (1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5)  # of the loss's rounded corners; the last is the error in log-odds

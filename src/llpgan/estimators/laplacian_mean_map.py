@@ -8,12 +8,12 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg import inv, solve
 from scipy.sparse.linalg import splu
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from llpgan.bags import Bags
 from llpgan.estimators.bag_similarity import SIMILARITIES, Similarity
 from llpgan.estimators.mean_map import MeanMap
 from llpgan.utils.arrays import Array
+from llpgan.utils.parameter_checks import Interval, StrOptions
 
 _RIDGE = 1e-6  # ε: the Laplacian alone is singular, and a class that no bag has would have no mean
 

@@ -8,7 +8,6 @@ from typing import Any, ClassVar, cast
 import torch
 from lightning_fabric import Fabric
 from sklearn.utils import check_random_state, check_scalar
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
@@ -27,6 +26,7 @@ from llpgan.training.objectives import (
     Objective,
 )
 from llpgan.utils.arrays import Array
+from llpgan.utils.parameter_checks import Interval, StrOptions
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

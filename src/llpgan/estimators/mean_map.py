@@ -4,13 +4,12 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import ClassVar, Self
 
-from sklearn.utils._param_validation import Interval
-
 from llpgan.bags import Bags
 from llpgan.estimators.classical import ClassicalClassifier
 from llpgan.estimators.linear_scores import one_blas_thread
 from llpgan.estimators.mean_operator import class_means, class_probabilities, fit_log_partition, mixing_condition
 from llpgan.utils.arrays import Array
+from llpgan.utils.parameter_checks import Interval
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

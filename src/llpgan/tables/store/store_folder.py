@@ -23,6 +23,14 @@ from llpgan.utils.state_json import Arrays, from_plain, to_plain
 STORE, INSTANCES, BAGS = "store.json", "instances.npy", "bags.parquet"
 FORMAT = 1
 STORE_FOLDER = FolderKind(STORE, files=(INSTANCES, BAGS))
+ENCODER_TYPES = {
+    "ArrayEncoder": "llpgan.tables.array_sources",
+    "Category": "llpgan.tables.column_encoders",
+    "Date": "llpgan.tables.column_encoders",
+    "ImageEncoder": "llpgan.tables.image_sources",
+    "Number": "llpgan.tables.column_encoders",
+    "TableEncoder": "llpgan.tables.table_encoder",
+}
 
 
 @dataclass(frozen=True)
@@ -90,7 +98,7 @@ def _read_contents(path: Path) -> tuple[Contents, Encoder | None]:
         refuse_misfit(Contents, content)
         contents = Contents(**content)
         _refuse_wrong(contents)
-        encoder = from_plain(contents.encoder, {})
+        encoder = from_plain(contents.encoder, {}, ENCODER_TYPES)
         if not (encoder is None or hasattr(encoder, "encode")):
             raise ValueError(f"encoder is a {type(encoder).__name__}")
     except ValueError as error:
@@ -140,7 +148,7 @@ def write_small_files(
         classes=classes.tolist(),
         class_type=classes.dtype.str,
         features=None if features is None else list(features),
-        encoder=to_plain(encoder, arrays),
+        encoder=to_plain(encoder, arrays, ENCODER_TYPES),
         files={BAGS: digest_of_file(folder / BAGS)},
     )
     assert not arrays, "encoders of rows hold no arrays, for which a store has no place"
