@@ -22,6 +22,13 @@ SIMPLEST_FIRST = (
     "ConvSVM",
     "AlterSVM",
     "DLLP",
+    "MomentMatching",
+    "CountLLP",
+    "DSQ",
+    "ROT",
+    "MixBag",
+    "LLPFC",
+    "LLPVAT",
     "LLPGAN",
 )
 QUICK = ("MeanMap", "LaplacianMeanMap", "InvCal", "AlternatingMeanMap", "BagLogistic", "DLLP")

@@ -1,7 +1,8 @@
-"""Losses: one equation, one pure function."""
+"""Losses: one equation, one pure function, and a file for each method's; the paper's are in ``paper``."""
 
+from llpgan.training.losses.bag_loss import BagLoss
+from llpgan.training.losses.named_losses import PROPORTION_LOSSES
 from llpgan.training.losses.paper_losses import (
-    PROPORTION_LOSSES,
     ProportionLoss,
     bag_means,
     fake_loss,
@@ -19,6 +20,7 @@ from llpgan.training.losses.paper_losses import (
 
 __all__ = [
     "PROPORTION_LOSSES",
+    "BagLoss",
     "ProportionLoss",
     "bag_means",
     "fake_loss",

@@ -1,7 +1,7 @@
 """What a loss of bags has to be to stand in for the proportion loss of DLLP and LLP-GAN."""
 
 from abc import ABC, abstractmethod
-from typing import Self
+from typing import ClassVar, Self
 
 from torch import Tensor
 
@@ -11,6 +11,9 @@ class BagLoss(ABC):
 
     Subclasses are frozen dataclasses: equal settings make equal losses, and their ``repr`` names the settings.
     """
+
+    fewest_bags: ClassVar[int] = 1
+    """How many bags a step needs to be dealt, so that none is left with too few to compare."""
 
     @abstractmethod
     def __call__(

@@ -1,7 +1,7 @@
 """Squared losses of bags that are, for bags drawn at random, unbiased for the squared loss of single instances."""
 
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import ClassVar, Self
 
 import torch
 from torch import Tensor
@@ -14,6 +14,8 @@ from llpgan.training.losses.ragged_bags import bag_sizes
 @dataclass(frozen=True)
 class DebiasedSquareLoss(BagLoss):
     """:func:`debiased_square_loss` as a proportion loss; a step needs two bags or more."""
+
+    fewest_bags: ClassVar[int] = 3  # an epoch dealt to steps of up to three leaves none with a single bag
 
     def __call__(
         self, logits: Tensor, bag_index: Tensor, proportions: Tensor, full_sizes: Tensor | None = None
@@ -105,8 +107,7 @@ def easy_square_loss(
     Parameters
     ----------
     logits, bag_index, proportions, full_sizes
-        As in :class:`~llpgan.training.losses.bag_loss.BagLoss`. A sample keeps the weights of its bag, and no
-        bias.
+        As in :class:`~llpgan.training.losses.bag_loss.BagLoss`. A sample keeps the weights of its bag.
     prior : Tensor of shape (n_classes,)
         π.
 
