@@ -8,6 +8,13 @@ from typing import Any
 METHODS = {
     "DLLP": "llpgan.estimators.dllp",
     "LLPGAN": "llpgan.estimators.llp_gan",
+    "MomentMatching": "llpgan.estimators.moment_matching",
+    "CountLLP": "llpgan.estimators.count_llp",
+    "DSQ": "llpgan.estimators.dsq",
+    "ROT": "llpgan.estimators.rot",
+    "LLPVAT": "llpgan.estimators.llp_vat",
+    "MixBag": "llpgan.estimators.mix_bag",
+    "LLPFC": "llpgan.estimators.llpfc",
     "MeanMap": "llpgan.estimators.mean_map",
     "LaplacianMeanMap": "llpgan.estimators.laplacian_mean_map",
     "AlternatingMeanMap": "llpgan.estimators.alternating_mean_map",

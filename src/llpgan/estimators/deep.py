@@ -32,7 +32,7 @@ from llpgan.training.distributed import Ranks
 from llpgan.training.epoch_listeners import progress, tensorboard
 from llpgan.training.input_scaling import Scaling
 from llpgan.training.launch_environment import processes
-from llpgan.training.losses import PROPORTION_LOSSES, ProportionLoss, proportion_bound
+from llpgan.training.losses import PROPORTION_LOSSES, BagLoss, ProportionLoss, proportion_bound
 from llpgan.training.networks import (
     ACTIVATIONS,
     MakeClassifier,
@@ -61,7 +61,8 @@ class DeepClassifier(LLPClassifier):
             copied, and training starts from its weights.
         activation: of the default networks, "leaky_relu" (as the authors' code) or "relu" (as the paper's text).
         proportion_loss: "exact", or "bound" for the paper's lower bound; its bias towards the prior is then taken
-            out of the predictions, which is right for bags drawn at random.
+            out of the predictions, which is right for bags drawn at random. Or the loss of a later method:
+            "moments", "counts", "transport" or "assignment"; for bags drawn at random also "dsq" or "easyllp".
         epochs: how often every bag is seen.
         bags_per_step: how many whole bags a step takes; None for as many as have some 64 instances.
         max_instances_per_step: how many instances a network sees at once; a step with more is computed in chunks
@@ -274,7 +275,9 @@ class DeepClassifier(LLPClassifier):
         return network
 
     def _bag_loss(self) -> ProportionLoss:
-        return self.proportion_loss if callable(self.proportion_loss) else PROPORTION_LOSSES[self.proportion_loss]
+        given = self.proportion_loss
+        loss = PROPORTION_LOSSES[given] if isinstance(given, str) else given
+        return loss.knowing(tuple(map(float, self.prior_))) if isinstance(loss, BagLoss) else loss
 
     def _player(self, network: nn.Module, fabric: Fabric) -> Player:
         return Player(network, self._optimiser, fabric, self.max_instances_per_step)
@@ -287,13 +290,28 @@ class DeepClassifier(LLPClassifier):
     def _plan(self, bags: Bags, seed: int) -> Plan:
         return Plan(
             epochs=self.epochs,
-            bags_a_step=self.bags_per_step or usual_bags_a_step(bags, self.mini_bag_size),
+            bags_a_step=self._bags_a_step(bags),
             seed=seed,
             decay_from=self.decay_from,
             average=self.average,
             patience=self.patience,
             augment=self._augment(bags),
         )
+
+    def _bags_a_step(self, bags: Bags) -> int:
+        """As many as asked for, or as usual; enough for a loss that compares the bags of a step."""
+        loss = self._bag_loss()
+        fewest = loss.fewest_bags if isinstance(loss, BagLoss) else 1
+        if fewest > 1 and bags.n_bags < 2:
+            raise ValueError("a single bag cannot tell the classes apart by this proportion_loss: give more bags")
+        if self.bags_per_step is None:
+            return max(fewest, usual_bags_a_step(bags, self.mini_bag_size))
+        if self.bags_per_step < fewest:
+            raise ValueError(
+                f"bags_per_step={self.bags_per_step}: this proportion_loss compares the bags of a step; give "
+                f"{fewest} or more, or None"
+            )
+        return self.bags_per_step
 
     def _augment(self, bags: Bags) -> Augment | None:
         if self.augment is None:

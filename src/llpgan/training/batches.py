@@ -21,14 +21,19 @@ Share = Callable[[int], slice]
 class BagBatch(NamedTuple):
     """The instances of some bags, the bag of each, and the bags' proportions ``(bags, classes)``.
 
-    Where these are samples from bags, also the bags' full sizes. Where several processes train together, the
-    instances are this one's share; the rest is of the whole step.
+    Where these are samples from bags, also the bags' full sizes; of mixed bags how far each share is uncertain
+    ``(bags, classes)``; of bags in groups the chance of each class to be in this bag ``(bags, classes)``, and the
+    bags' weights. Where several processes train together, the instances are this one's share; the rest is of the
+    whole step.
     """
 
     instances: Instances
     bag_index: Tensor
     proportions: Tensor
     full_sizes: Tensor | None = None
+    margins: Tensor | None = None
+    slot_rows: Tensor | None = None
+    slot_weights: Tensor | None = None
 
     def to(self, device: torch.device) -> "BagBatch":
         """The batch on a device."""

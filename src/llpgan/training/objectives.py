@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import torch
 from lightning_fabric import Fabric
@@ -13,6 +13,7 @@ from llpgan.training.batches import BagBatch
 from llpgan.training.chunked_gradients import Instances, outputs, stride_of_features
 from llpgan.training.distributed import Ranks
 from llpgan.training.losses import (
+    BagLoss,
     ProportionLoss,
     fake_loss,
     feature_matching,
@@ -24,6 +25,8 @@ from llpgan.training.losses import (
     sampling_correction,
     saturating_loss,
 )
+from llpgan.training.losses.intervals import interval_loss
+from llpgan.training.losses.label_noise import forward_corrected_loss
 from llpgan.training.networks import Output
 
 Losses = dict[str, Tensor]
@@ -90,6 +93,14 @@ class Objective(Protocol):
 
     def step(self, batch: BagBatch) -> Losses:
         """Improve every player by one step, and say what the losses were."""
+
+
+@runtime_checkable
+class Paced(Protocol):
+    """An objective that changes as the training goes on."""
+
+    def pace(self, progress: float) -> None:
+        """Note before a step which part of the training is done, from 0 to below 1."""
 
 
 @dataclass(kw_only=True, eq=False)
@@ -178,7 +189,16 @@ class AdversarialObjective(Game):
 
 
 def bag_loss(loss: ProportionLoss, logits: Tensor, batch: BagBatch) -> Tensor:
-    """A proportion loss of a batch; where it has samples from bags, the exact one without their bias."""
+    """A proportion loss of a batch; where it has samples from bags, the exact one without their bias.
+
+    Batches made for another loss have that loss: mixed bags the interval loss, grouped bags the corrected one.
+    """
+    if batch.margins is not None:
+        return interval_loss(logits, batch.bag_index, batch.proportions, batch.margins)
+    if batch.slot_rows is not None and batch.slot_weights is not None:
+        return forward_corrected_loss(logits, batch.bag_index, batch.slot_rows, batch.slot_weights)
+    if isinstance(loss, BagLoss):
+        return loss(logits, batch.bag_index, batch.proportions, batch.full_sizes)
     found = loss(logits, batch.bag_index, batch.proportions)
     if loss is not proportion_loss or batch.full_sizes is None:
         return found

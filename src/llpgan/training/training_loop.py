@@ -19,7 +19,7 @@ from llpgan.training.checkpoints import Checkpoint
 from llpgan.training.chunked_gradients import as_tensor, changed
 from llpgan.training.distributed import Ranks, cuda_devices, lost_ranks_in_words
 from llpgan.training.epoch_choice import bag_loss, kept_epoch, paired_error
-from llpgan.training.objectives import Objective
+from llpgan.training.objectives import Objective, Paced
 from llpgan.utils.arrays import Array
 
 Row = dict[str, float]
@@ -189,8 +189,11 @@ def _train_epoch(run: Run, bags: BagDataset, plan: Plan, device: torch.device) -
         player.network.train()
     totals: dict[str, Tensor] = defaultdict(lambda: torch.zeros(()))
     for step, batch in enumerate(bags.steps(plan.bags_a_step, plan.seed, epoch)):
+        progress = (epoch + step / n_steps) / plan.epochs
         for player in players.values():
-            player.slow_to(plan.rate_share((epoch + step / n_steps) / plan.epochs))
+            player.slow_to(plan.rate_share(progress))
+        if isinstance(run.objective, Paced):
+            run.objective.pace(progress)
         seen = augmented(batch.to(device), plan.augment, players["classifier"].ranks)
         for name, loss in run.objective.step(seen).items():
             totals[name] = totals[name] + loss.detach()

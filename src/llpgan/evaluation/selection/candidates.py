@@ -23,6 +23,13 @@ SIMPLEST_FIRST = (
     "ConvSVM",
     "AlterSVM",
     "DLLP",
+    "MomentMatching",
+    "CountLLP",
+    "DSQ",
+    "ROT",
+    "MixBag",
+    "LLPFC",
+    "LLPVAT",
     "LLPGAN",
 )
 QUICK = ("MeanMap", "LaplacianMeanMap", "InvCal", "AlternatingMeanMap", "BagLogistic", "DLLP")

@@ -108,8 +108,5 @@ def pull_away(features: Tensor) -> Tensor:
     return others.square().sum() / (n * (n - 1))
 
 
-PROPORTION_LOSSES: dict[str, ProportionLoss] = {"exact": proportion_loss, "bound": proportion_bound}
-
-
 def _sizes(bag_index: Tensor, like: Tensor, n_bags: int) -> Tensor:
     return torch.bincount(bag_index, minlength=n_bags).to(like.dtype)[:, None]

@@ -1,0 +1,61 @@
+"""ROT: a network that learns from its own labels, shared out so that they meet the proportions."""
+
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import ClassVar
+
+from llpgan.estimators.dllp import DLLP
+from llpgan.training.losses import ProportionLoss
+from llpgan.training.losses.transport import TransportLoss
+from llpgan.utils.parameter_checks import Interval, StrOptions
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class ROT(DLLP):
+    """Relaxed optimal transport (Dulac-Arnold, Zeghidour, Cuturi, Beyer and Vert, 2019).
+
+    Minimises (1 − w) · DLLP's loss + w · cross-entropy of the instances' labels, where the labels of a bag are the
+    cheapest way to share its proportions out among its instances, by the network's own predictions.
+
+    Args:
+        transport_weight: w, from 0, which is DLLP, to 1.
+        hard: whether an instance gets one class, that of the largest share, as in later reports of the method; the
+            authors' own labels are soft.
+        epsilon: ε, of the plan's entropy; larger values make softer labels.
+        relaxation: τ, how dear it is to miss the proportions; None for labels that meet them.
+        sinkhorn_iterations: at most so many.
+        proportion_loss: is "transport".
+        others: see :class:`~llpgan.estimators.dllp.DLLP`.
+
+    >>> import numpy as np
+    >>> X = np.arange(40.0)[:, None]
+    >>> y, bag = (X[:, 0] >= 20).astype(int), np.arange(40) // 8
+    >>> ROT(random_state=0).fit(X, y, groups=bag).predict([[3.0], [35.0]])
+    array([0, 1])
+    """
+
+    transport_weight: float = 0.4
+    hard: bool = False
+    epsilon: float = 1.0
+    relaxation: float | None = 1.0
+    sinkhorn_iterations: int = 50
+    proportion_loss: str = "transport"
+
+    _parameter_constraints: ClassVar = {
+        **DLLP._parameter_constraints,
+        "transport_weight": [Interval(Real, 0, 1, closed="both")],
+        "hard": ["boolean"],
+        "epsilon": [Interval(Real, 0, None, closed="neither")],
+        "relaxation": [Interval(Real, 0, None, closed="neither"), None],
+        "sinkhorn_iterations": [Interval(Integral, 1, None, closed="left")],
+        "proportion_loss": [StrOptions({"transport"})],
+    }
+
+    def _bag_loss(self) -> ProportionLoss:
+        return TransportLoss(
+            weight=self.transport_weight,
+            hard=self.hard,
+            epsilon=self.epsilon,
+            relaxation=float("inf") if self.relaxation is None else self.relaxation,
+            n_iterations=self.sinkhorn_iterations,
+        )
