@@ -41,5 +41,5 @@ class DLLP(DeepClassifier):
     def _objective(self, bags: Bags, fabric: Fabric) -> Objective:
         classifier = self._player(self._fresh_networks(bags)["classifier"], fabric)
         return ProportionObjective(
-            classifier=classifier, proportion_loss=self._bag_loss(), entropy_weight=self.entropy_weight
+            classifier=classifier, proportion_loss=self.bag_loss(), entropy_weight=self.entropy_weight
         )

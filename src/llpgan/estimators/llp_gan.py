@@ -12,11 +12,12 @@ from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
 from llpgan.bags import Bags
-from llpgan.estimators.deep import DeepClassifier, made, quick
+from llpgan.estimators.deep import DeepClassifier
 from llpgan.training.critics import CRITICS, CriticObjective, critic_head
 from llpgan.training.input_scaling import Scaling, Unscaling
 from llpgan.training.launch_environment import processes
 from llpgan.training.networks import ACTIVATIONS, MakeGenerator, check_generator, default_pair
+from llpgan.training.networks.network_making import made, quick
 from llpgan.training.objectives import (
     GENERATOR_LOSSES,
     NOISES,
@@ -104,7 +105,7 @@ class LLPGAN(DeepClassifier):
             networks["critic"] = critic_head(networks["classifier"], self.instance_shape_)
         players: Any = {name: self._player(network, fabric) for name, network in networks.items()}
         shared: Any = {
-            "proportion_loss": self._bag_loss(),
+            "proportion_loss": self.bag_loss(),
             "proportion_weight": self.proportion_weight or float(bags.sizes.mean()),
             "fakes_per_instance": self.fakes_per_instance,
             "noise": self._noise(),

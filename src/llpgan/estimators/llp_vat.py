@@ -64,7 +64,7 @@ class LLPVAT(DLLP):
         network = self._fresh_networks(bags)["classifier"]
         return SmoothObjective(
             classifier=self._player(network, fabric),
-            proportion_loss=self._bag_loss(),
+            proportion_loss=self.bag_loss(),
             entropy_weight=self.entropy_weight,
             weight=self.smoothness_weight,
             ramp_until=self.ramp_until,

@@ -41,22 +41,12 @@ def proportion_loss(logits: Tensor, bag_index: Tensor, proportions: Tensor) -> T
     return -(proportions * log_means).sum(1).mean()
 
 
-def proportion_bound(logits: Tensor, bag_index: Tensor, proportions: Tensor) -> Tensor:
-    """The paper's bound in Ṽ (eq. 6), log and mean swapped: −mean_i p_i · mean_j log f(x_ij).
-
-    By Jensen it is never below :func:`proportion_loss`. Its minimiser is not a classifier but the prior with a
-    1/m part of signal: see :func:`llpgan.estimators.paper_bound.undo_bound`.
-    """
-    mean_logs = bag_means(logits.log_softmax(1), bag_index, len(proportions))
-    return -(proportions * mean_logs).sum(1).mean()
-
-
 def sampling_correction(logits: Tensor, bag_index: Tensor, proportions: Tensor, full_sizes: Tensor) -> Tensor:
     """By how much :func:`proportion_loss` of samples from bags is above that of the bags, to second order.
 
     The log of a sample's mean p̄ lies below that of the bag's, since log is concave: by σ²(1 − s/m) / (2 s p̄²) for
     a sample of s of m without replacement. Left in, that pulls each sample, and so each instance, to the bag's
-    proportions: the trap of :func:`proportion_bound`, which is a sample of one.
+    proportions: the trap of :func:`~llpgan.training.losses.proportion_bound`, which is a sample of one.
     """
     n_bags = len(proportions)
     log_posterior = logits.log_softmax(1)
