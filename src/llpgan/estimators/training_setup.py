@@ -27,6 +27,7 @@ _ONLY_WATCHING = {"verbose", "checkpoint", "tensorboard"}  # settings that do no
 
 
 def plan_of(model: "DeepClassifier", bags: Bags, seed: int) -> Plan:
+    """Epochs, steps, rates and averages of the training."""
     return Plan(
         epochs=model.epochs,
         bags_a_step=_bags_a_step(model, bags),
@@ -69,6 +70,7 @@ def _augment(model: "DeepClassifier", bags: Bags) -> Augment | None:
 def split(
     model: "DeepClassifier", bags: Bags, held_out: Bags | None, seed: int, ranks: Ranks
 ) -> tuple[BagDataset, BagDataset | None]:
+    """The bags to train with, and those that judge each epoch: given, or a share of them drawn at random."""
     training = partial(
         BagDataset, at_once=model.max_instances_per_step, mini_bag_size=model.mini_bag_size, share=ranks.share
     )
@@ -94,6 +96,7 @@ def _refuse_in_vain(model: "DeepClassifier") -> None:
 
 
 def checkpoint_of(model: "DeepClassifier", bags: Bags) -> Checkpoint | None:
+    """Where the state after each epoch goes, with what it must agree with to be continued."""
     if model.checkpoint is None:
         return None
     settings = {k: in_words(v) for k, v in model.get_params(deep=False).items() if k not in _ONLY_WATCHING}
@@ -102,6 +105,7 @@ def checkpoint_of(model: "DeepClassifier", bags: Bags) -> Checkpoint | None:
 
 @contextmanager
 def listeners_of(model: "DeepClassifier", ranks: Ranks) -> Iterator[list[Listener]]:
+    """Who is told of each epoch: the watcher, and progress and TensorBoard if asked for."""
     with ExitStack() as stack:
         listeners: list[Listener] = [Watcher()]
         if model.verbose and ranks.is_first:
@@ -112,6 +116,7 @@ def listeners_of(model: "DeepClassifier", ranks: Ranks) -> Iterator[list[Listene
 
 
 def refuse_betas(betas: Any) -> None:
+    """Refuse what Adam could not take."""
     if betas is None:
         return
     if len(betas) != 2 or not all(isinstance(beta, Real) and 0 <= float(beta) < 1 for beta in betas):
