@@ -14,7 +14,8 @@ class CountLLP(DLLP):
     """The likelihood of class counts (CountLoss, Shukla et al., 2023; LLP-PVC, 2026).
 
     Minimises −mean_i Σ_k log P(S_ik = m_i p_ik): for each class the number of its members in a bag, a sum of
-    independent instances with the network's posteriors, should be the known one. Bags have up to 4,096 instances.
+    independent instances with the network's posteriors, should be the known one. The time grows with the square of
+    the bag's size; bags have up to 10,000 instances of two classes, or 4,472 of ten.
 
     Args:
         heads: "softmax" posteriors, or "sigmoid" ones, each class by itself, as LLP-PVC; predictions are a softmax

@@ -22,7 +22,7 @@ class LLPFC(DLLP):
     little.
 
     Args:
-        regroup_every: after how many epochs bags are dealt anew.
+        regroup_every: after how many epochs bags are dealt anew; the authors' number is 20.
         proportion_loss: is "exact", and only of held-out bags.
         others: see :class:`~llpgan.estimators.dllp.DLLP`.
 
@@ -33,7 +33,7 @@ class LLPFC(DLLP):
     array([0, 1])
     """
 
-    regroup_every: int = 20
+    regroup_every: int = 1
     proportion_loss: str = "exact"
 
     _parameter_constraints: ClassVar = {

@@ -58,11 +58,15 @@ class SmoothObjective(ProportionObjective):
         return {"proportion_loss": proportion, "entropy": entropy, "smoothness": smoothness}
 
     def _changed(self, instances: Tensor) -> Tensor:
-        """Instances as an adversary would change them; of a chunk when it is read, alike in both passes."""
+        """Instances as an adversary would change them; of a chunk when it is read, alike in both passes.
+
+        In single precision, also where training is in bfloat16, which does not tell so small changes apart.
+        """
+        network = self.classifier.bare
         as_floats = instances if instances.is_floating_point() else instances.float()
-        with without_chance(self.classifier.bare):
+        with without_chance(network):
             changes = adversarial_changes(
-                lambda x: self.classifier.network(x)[0], as_floats, self.length, self.probe, self.scaling.spread
+                lambda x: network(x)[0], as_floats, self.length, self.probe, self.scaling.spread
             )
         return as_floats + changes.detach()
 

@@ -11,7 +11,7 @@ from llpgan.training.losses.bag_loss import BagLoss, refuse_samples
 from llpgan.training.losses.ragged_bags import NEVER, bag_sizes, log_of_rest, merges, whole_counts
 
 HEADS = ("softmax", "sigmoid")
-LARGEST_BAG = 4096  # its law takes 300 MB for ten classes
+MOST_CELLS = 2e8  # of m² K, for m instances and K classes; they take 200 MB
 
 
 @dataclass(frozen=True)
@@ -65,11 +65,7 @@ def count_loss(logits: Tensor, bag_index: Tensor, proportions: Tensor, heads: st
     1.3863
     """
     sizes = bag_sizes(bag_index, len(proportions))
-    if int(sizes.max()) > LARGEST_BAG:
-        raise ValueError(
-            f"bag {int(sizes.argmax())} of the step has {int(sizes.max())} instances; the count likelihood is for "
-            f"bags of up to {LARGEST_BAG}: use proportion_loss='moments' for larger ones"
-        )
+    _refuse_large(sizes, logits.shape[1])
     members = logits[torch.argsort(bag_index, stable=True)]
     if heads == "softmax":
         log_is, log_is_not = members.log_softmax(1), log_of_rest(members)
@@ -110,6 +106,14 @@ def log_count_probability(log_is: Tensor, log_is_not: Tensor, sizes: Tensor, cou
     one, other = _both(laws, start, second)
     rest = counts[:, :, None] - torch.arange(one.shape[2], device=counts.device)
     return (one + _at(other, rest)).logsumexp(2)
+
+
+def _refuse_large(sizes: Tensor, n_classes: int) -> None:
+    if (size := int(sizes.max())) > (most := int((MOST_CELLS / n_classes) ** 0.5)):
+        raise ValueError(
+            f"bag {int(sizes.argmax())} of the step has {size} instances; the count likelihood of {n_classes} "
+            f"classes is for bags of up to {most}: use proportion_loss='moments' for larger ones"
+        )
 
 
 def _both(laws: Tensor, left: Tensor, right: Tensor) -> tuple[Tensor, Tensor]:
