@@ -40,6 +40,8 @@ class Bags:
         classes: the classes' names, in the order of the columns of ``proportions``.
         features: the columns' names, if the instances came with names.
         encoder: how a user's rows became these instances, so that a model can do the same with new ones.
+        weights: how much each row counts in its bag; None where all count the same. A weight of three is the same
+            as the row three times.
         tolerance: proportions that sum to one only within this much are renormalised; beyond it, an error.
 
     >>> bags = Bags.from_arrays(
@@ -61,6 +63,7 @@ class Bags:
     classes: Array
     features: Sequence[str] | None = None
     encoder: "Encoder | None" = None
+    weights: NDArray[np.float64] | None = None
     tolerance: InitVar[float] = 0.01
 
     def __post_init__(self, tolerance: float) -> None:
@@ -69,6 +72,9 @@ class Bags:
         validation.same_length("instances", self.instances, "entries of bag_of_row", self.bag_index)
         validation.no_empty_bag(self.bag_index, self.bag_ids)
         validation.classes(self.classes, self.proportions)
+        if self.weights is not None:
+            object.__setattr__(self, "weights", validation.weights(self.weights, len(self.bag_index), "weights"))
+            validation.no_weightless_bag(self.totals, self.bag_ids)
         with array_input.argument("proportions"):
             proportions = validation.proportions(self.proportions, self.bag_ids, tolerance, self.classes.tolist())
         object.__setattr__(self, "proportions", proportions)
@@ -86,6 +92,7 @@ class Bags:
         columns: "Columns | None" = None,
         image: str | None = None,
         image_size: tuple[int, int] | None = None,
+        weight: str | None = None,
         tolerance: float = 0.01,
     ) -> "Bags":
         """Make bags from what users have: a table of rows, and a table of the bags' proportions or counts.
@@ -103,6 +110,8 @@ class Bags:
             columns: which columns are features and of what kind; None to see it from their values.
             image: the column that holds paths of images.
             image_size: height and width that all images are brought to.
+            weight: a column that says how much each row counts in its bag: survey weights, or counts of identical
+                rows. It is never a feature.
             tolerance: proportions that sum to one only within this much are renormalised; beyond it, an error.
 
         >>> people = {"age": [20, 60, 44], "state": ["Ohio", "Iowa", "Ohio"]}
@@ -121,6 +130,7 @@ class Bags:
             columns=columns,
             image=image,
             image_size=image_size,
+            weight=weight,
             tolerance=tolerance,
         )
         return bags_from_tables(instances, spec)
@@ -135,6 +145,7 @@ class Bags:
         counts: Any = None,
         classes: ArrayLike | None = None,
         key: str | None = None,
+        weights: ArrayLike | None = None,
         tolerance: float = 0.01,
     ) -> Self:
         """Make bags from instances, the bag of each, and the proportions *or* the counts of each bag.
@@ -164,12 +175,19 @@ class Bags:
             bag_ids=bag_ids,
             classes=class_names,
             features=_column_names(instances),
+            weights=cast(Any, weights),
             tolerance=tolerance,
         )
 
     @classmethod
     def from_labels(
-        cls, instances: Any, labels: ArrayLike, groups: Any = None, *, features: Sequence[str] | None = None
+        cls,
+        instances: Any,
+        labels: ArrayLike,
+        groups: Any = None,
+        *,
+        features: Sequence[str] | None = None,
+        weights: ArrayLike | None = None,
     ) -> Self:
         """Take each bag's proportions from its rows' labels, and forget the labels.
 
@@ -185,7 +203,9 @@ class Bags:
         bag_index, bag_ids = grouping.index_of_groups(groups, len(label_index))
         validation.same_length("labels", label_index, "groups", bag_index)
         cells = bag_index * len(classes) + label_index
-        counts = np.bincount(cells, minlength=len(bag_ids) * len(classes)).reshape(len(bag_ids), -1)
+        row_weights = None if weights is None else validation.weights(weights, len(cells), "weights")
+        counts = np.bincount(cells, row_weights, minlength=len(bag_ids) * len(classes)).reshape(len(bag_ids), -1)
+        validation.no_weightless_bag(counts.sum(axis=1), bag_ids)
         return cls(
             instances=_as_instances(instances),
             bag_index=bag_index,
@@ -193,6 +213,7 @@ class Bags:
             bag_ids=bag_ids,
             classes=classes,
             features=features or _column_names(instances),
+            weights=row_weights,
         )
 
     @classmethod
@@ -204,6 +225,7 @@ class Bags:
         *,
         classes: ArrayLike | None = None,
         features: Sequence[str] | None = None,
+        weights: ArrayLike | None = None,
         tolerance: float = 0.01,
     ) -> Self:
         """Take the proportions of each bag from its rows, which must agree.
@@ -227,6 +249,7 @@ class Bags:
             bag_ids=bag_ids,
             classes=class_names,
             features=features or _column_names(instances),
+            weights=cast(Any, weights),
             tolerance=tolerance,
         )
 
@@ -248,8 +271,20 @@ class Bags:
 
     @cached_property
     def prior(self) -> NDArray[np.float64]:
-        """π, the share of each class among all instances: the proportions' mean weighted by size."""
-        return np.average(self.proportions, axis=0, weights=self.sizes)
+        """π, the share of each class among all instances: the proportions' mean weighted by the bags' totals."""
+        return np.average(self.proportions, axis=0, weights=self.totals)
+
+    @cached_property
+    def totals(self) -> NDArray[np.float64]:
+        """The weight of each bag: the sum of its rows' weights, or its size where rows have none."""
+        if self.weights is None:
+            return self.sizes.astype(np.float64)
+        return np.bincount(self.bag_index, self.weights, minlength=self.n_bags).astype(np.float64)
+
+    @property
+    def row_weights(self) -> NDArray[np.float64]:
+        """The weight of each row; ones where rows have none."""
+        return np.ones(len(self.bag_index)) if self.weights is None else self.weights
 
     @cached_property
     def starts(self) -> NDArray[np.int64]:
@@ -269,7 +304,8 @@ class Bags:
     def digest(self) -> str:
         """A short name of the data, by which a run knows its own checkpoints: of all bags and a thousand rows."""
         rows = self.instances[:: max(1, len(self.instances) // 1000)]
-        parts = (self.proportions, self.bag_index, np.array(self.instances.shape), rows)
+        parts: list[Array] = [self.proportions, self.bag_index, np.array(self.instances.shape), rows]
+        parts += [] if self.weights is None else [self.weights]
         content = b"".join(np.ascontiguousarray(part).tobytes() for part in parts)
         return hashlib.blake2b(content, digest_size=8).hexdigest()
 
@@ -305,22 +341,22 @@ class Bags:
             bag_index=bag_index,
             proportions=self.proportions[kept],
             bag_ids=tuple(self.bag_ids[bag] for bag in kept),
+            weights=None if self.weights is None else self.weights[chosen],
         )
 
     def means(self, values: Array, weights: ArrayLike | None = None) -> NDArray[np.float64]:
-        """The mean over each bag of values that have a row an instance, weighted or not.
+        """The mean over each bag of values that have one row per instance, weighted as the rows are.
 
         >>> Bags.from_labels([[1.0], [2.0], [6.0]], [0, 1, 0], groups=["a", "a", "b"]).means(np.eye(3)[:, :2])
         array([[0.5, 0.5],
                [0. , 0. ]])
         """
-        row_weights = np.ones(len(values)) if weights is None else validation.weights(weights, len(values))
+        row_weights = self.row_weights if weights is None else validation.weights(weights, len(values))
         sums = np.zeros((self.n_bags, values.shape[1]))
         for rows, bags, starts in self.blocks(_ROWS_AT_ONCE):
             sums[bags] += np.add.reduceat(values[rows] * row_weights[rows, None], starts)
         totals = np.bincount(self.bag_index, row_weights)
-        for bag in np.flatnonzero(totals == 0).tolist():
-            raise ValueError(f"bag {self.bag_ids[bag]!r}: its weights sum to 0")
+        validation.no_weightless_bag(totals, self.bag_ids)
         return sums / totals[:, None]
 
     def blocks(self, n_rows: int) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:

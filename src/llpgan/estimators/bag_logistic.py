@@ -55,6 +55,8 @@ class BagLogistic(ClassicalClassifier):
     tol: float = 1e-4
     random_state: int | np.random.RandomState | None = None
 
+    takes_weights: ClassVar = True
+
     _parameter_constraints: ClassVar = {
         **ClassicalClassifier._parameter_constraints,
         "C": [Interval(Real, 0, None, closed="neither")],
@@ -108,14 +110,22 @@ def bent(values: Array, limit: float) -> Array:
 def bag_cross_entropy(bags: Bags, weights: Array) -> Loss:
     """Σ_i w_i · (−p_i · log p̄_i) of the outputs' scores, p̄_i the bag's mean of their softmax; and its slope."""
     to_classes = outputs_to_classes(bags.n_classes)
-    target = weights * bags.proportions.T
+    target, shares = weights * bags.proportions.T, _shares_of_bags(bags)
 
     def loss(scores: Array) -> tuple[float, Array]:
         probabilities = softmax(to_classes.T @ scores, axis=0)
-        sums = np.add.reduceat(probabilities[:, bags.row_order], bags.starts, axis=1)
+        weighted = probabilities if shares is None else probabilities * shares
+        sums = np.add.reduceat(weighted[:, bags.row_order], bags.starts, axis=1)
         means = np.maximum(sums / bags.sizes, _LEAST)
         slope = (-target / means / bags.sizes)[:, bags.bag_index]
-        slope = probabilities * (slope - np.sum(slope * probabilities, axis=0))
+        slope = weighted * (slope - np.sum(slope * probabilities, axis=0))
         return -float(np.sum(target * np.log(means))), to_classes @ slope
 
     return loss
+
+
+def _shares_of_bags(bags: Bags) -> Array | None:
+    """How much each row counts in its bag, on average one; None where all count the same."""
+    if bags.weights is None:
+        return None
+    return bags.weights * (bags.sizes / bags.totals)[bags.bag_index]

@@ -40,5 +40,6 @@ class CountLLP(DLLP):
         "mini_bag_size": [None],
     }
 
-    def _bag_loss(self) -> ProportionLoss:
+    def bag_loss(self) -> ProportionLoss:
+        """The loss of a step's bags, with these settings."""
         return CountLoss(self.heads)

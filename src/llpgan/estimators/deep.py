@@ -28,7 +28,7 @@ from llpgan.training.devices import device_named, launched, precision_for
 from llpgan.training.distributed import Ranks
 from llpgan.training.input_scaling import Scaling
 from llpgan.training.launch_environment import processes
-from llpgan.training.losses import PROPORTION_LOSSES, BagLoss, ProportionLoss
+from llpgan.training.losses import PROPORTION_LOSSES, BagLoss, ProportionLoss, proportion_loss
 from llpgan.training.networks import (
     ACTIVATIONS,
     MakeClassifier,
@@ -189,6 +189,15 @@ class DeepClassifier(LLPClassifier):
             self.temperature_ = temperature_of(self, bags, seed)
         return self._finish(bags)
 
+    def _refuse_weights(self, bags: Bags) -> None:
+        super()._refuse_weights(bags)
+        if bags.weights is None:
+            return
+        if self.bag_loss() is not proportion_loss:
+            raise ValueError('rows have weights, which only proportion_loss="exact" respects')
+        if self.mini_bag_size is not None:
+            raise ValueError("rows have weights: leave mini_bag_size at None, since a sample would forget them")
+
     @abstractmethod
     def _objective(self, bags: Bags, fabric: Fabric) -> Objective:
         """Networks, optimisers and losses for these bags."""
@@ -199,7 +208,7 @@ class DeepClassifier(LLPClassifier):
         A network of ours that is made here is settled on some of the instances; a module that the user made starts
         from its own weights.
         """
-        networks = self._networks(Scaling.of(bags.instances))
+        networks = self._networks(Scaling.of(bags.instances, bags.weights))
         classifier = networks["classifier"]
         shown = as_tensor(some_rows(bags.instances, _SETTLED_ON))
         if not isinstance(self.classifier, nn.Module) and settles(classifier):

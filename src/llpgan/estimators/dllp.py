@@ -33,10 +33,17 @@ class DLLP(DeepClassifier):
 
     entropy_weight: float = 0.0
 
+    takes_weights: ClassVar = True
+
     _parameter_constraints: ClassVar = {
         **DeepClassifier._parameter_constraints,
         "entropy_weight": [Interval(Real, 0, None, closed="left")],
     }
+
+    def _refuse_weights(self, bags: Bags) -> None:
+        super()._refuse_weights(bags)
+        if bags.weights is not None and self.entropy_weight > 0:
+            raise ValueError("rows have weights, which the entropy does not respect: set entropy_weight=0")
 
     def _objective(self, bags: Bags, fabric: Fabric) -> Objective:
         classifier = self._player(self._fresh_networks(bags)["classifier"], fabric)

@@ -57,10 +57,10 @@ class LaplacianMeanMap(MeanMap):
 
     def _operator(self, bags: Bags, bag_means: Array) -> Array:
         similarity = self.similarity if callable(self.similarity) else SIMILARITIES[self.similarity]
-        center = bags.sizes @ bag_means / bags.sizes.sum()
+        center = bags.totals @ bag_means / bags.totals.sum()
         roughness = self.gamma * laplacian(similarity(bag_means))
-        means = bag_class_means(bag_means - center, bags.proportions, bags.sizes, roughness)
-        shares = bags.proportions * (bags.sizes / bags.sizes.sum())[:, None]
+        means = bag_class_means(bag_means - center, bags.proportions, bags.totals, roughness)
+        shares = bags.proportions * (bags.totals / bags.totals.sum())[:, None]
         return np.einsum("ik,ikd->kd", shares, means) + bags.prior[:, None] * center
 
 

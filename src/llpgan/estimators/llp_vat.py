@@ -47,6 +47,8 @@ class LLPVAT(DLLP):
     length: float | None = None
     probe: float = 0.01
 
+    takes_weights: ClassVar = False
+
     _parameter_constraints: ClassVar = {
         **DLLP._parameter_constraints,
         "smoothness_weight": [Interval(Real, 0, None, closed="left")],

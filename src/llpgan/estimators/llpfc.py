@@ -36,6 +36,8 @@ class LLPFC(DLLP):
     regroup_every: int = 1
     proportion_loss: str = "exact"
 
+    takes_weights: ClassVar = False
+
     _parameter_constraints: ClassVar = {
         **DLLP._parameter_constraints,
         "regroup_every": [Interval(Integral, 1, None, closed="left")],

@@ -37,6 +37,8 @@ class MixBag(DLLP):
     confidence: float = 0.99
     proportion_loss: str = "exact"
 
+    takes_weights: ClassVar = False
+
     _parameter_constraints: ClassVar = {
         **DLLP._parameter_constraints,
         "mix_probability": [Interval(Real, 0, 1, closed="both")],

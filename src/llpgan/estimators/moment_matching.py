@@ -43,5 +43,6 @@ class MomentMatching(DLLP):
         "proportion_loss": [StrOptions({"moments"})],
     }
 
-    def _bag_loss(self) -> ProportionLoss:
+    def bag_loss(self) -> ProportionLoss:
+        """The loss of a step's bags, with these settings."""
         return MomentLoss(self.order, self.form)

@@ -51,7 +51,8 @@ class ROT(DLLP):
         "proportion_loss": [StrOptions({"transport"})],
     }
 
-    def _bag_loss(self) -> ProportionLoss:
+    def bag_loss(self) -> ProportionLoss:
+        """The loss of a step's bags, with these settings."""
         return TransportLoss(
             weight=self.transport_weight,
             hard=self.hard,

@@ -34,7 +34,7 @@ class BagScores:
     kl: NDArray[np.float64]
     total_variation: NDArray[np.float64]
     hard_total_variation: NDArray[np.float64]
-    weights: NDArray[np.int64] | None = None
+    weights: NDArray[np.float64] | None = None
 
     @property
     def mean_cross_entropy(self) -> Estimate:
@@ -78,7 +78,7 @@ def bag_scores(bags: Bags, probabilities: ArrayLike, *, by_size: bool = False) -
         kl=np.maximum(cross_entropy + (given * _log(given)).sum(axis=1), 0),
         total_variation=np.abs(given - predicted).sum(axis=1) / 2,
         hard_total_variation=np.abs(given - hard).sum(axis=1) / 2,
-        weights=bags.sizes if by_size else None,
+        weights=bags.totals if by_size else None,
     )
 
 

@@ -62,6 +62,8 @@ def estimate_accuracy(bags: Bags, predictions: ArrayLike, *, proportions_sd: flo
     refuse_other_than_bags(bags, "bags")
     if bags.n_bags < LEAST_BAGS:
         raise ValueError(f"accuracy without labels needs {LEAST_BAGS} bags at least, here are {bags.n_bags}")
+    if bags.weights is not None:
+        raise ValueError("accuracy without labels cannot be told of rows with weights: they are no random sample")
     table = np.asarray(predictions)
     validation.same_length("instances", bags.instances, "rows of predictions", table)
     soft = table.astype(np.float64) if table.ndim == 2 else None

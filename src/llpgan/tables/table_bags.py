@@ -22,7 +22,7 @@ from llpgan.tables.leakage import warn_of_determining
 from llpgan.tables.open_rows import open_rows
 from llpgan.tables.row_streams import whole
 from llpgan.tables.rows import Rows, RowStream
-from llpgan.tables.survey import Survey
+from llpgan.tables.survey import Survey, row_weights
 from llpgan.tables.table_encoder import TableEncoder
 from llpgan.tables.table_spec import TableSpec, refuse_empty_path
 from llpgan.utils import array_input
@@ -38,6 +38,8 @@ def bags_from_tables(source: Any, spec: TableSpec) -> Bags:
     if is_store(source):
         return open_store_alone(source, spec.given())
     survey = surveyed(whole(opened(source, spec)), spec)
+    (rows,) = survey.stream.parts()
+    weights = row_weights(rows, spec.weight)
     ((bag_index, instances),) = encoded_blocks(survey)
     bags = Bags(
         instances=instances,
@@ -47,6 +49,7 @@ def bags_from_tables(source: Any, spec: TableSpec) -> Bags:
         classes=survey.shares.classes,
         features=survey.encoder.features,
         encoder=survey.encoder,
+        weights=weights,
         tolerance=spec.tolerance,
     )
     warn_of_likely_labels(bags, survey)
@@ -112,4 +115,11 @@ def shared_bags(rows: Rows, classes: Array, spec: TableSpec) -> Bags:
     survey.add(rows)
     table = table_of_bags(stream, replace(spec, classes=classes.tolist()))
     shares = shares_of_table(table, spec.counts is not None, survey.bag_ids, rows.name)
-    return Bags(np.zeros((len(rows), 1)), survey.positions(rows), shares.proportions, survey.bag_ids, classes)
+    return Bags(
+        np.zeros((len(rows), 1)),
+        survey.positions(rows),
+        shares.proportions,
+        survey.bag_ids,
+        classes,
+        weights=row_weights(rows, spec.weight),
+    )

@@ -34,6 +34,9 @@ class TableSpec:
         The column that holds paths of images.
     image_size : (height, width), default=None
         The size that all images are resized to.
+    weight : str, default=None
+        A column that says how much each row counts in its bag (survey weights, or counts of identical rows). It is
+        never a feature.
     tolerance : float, default=0.01
         Proportions that sum to one within this much are renormalised; otherwise they are refused.
     """
@@ -46,9 +49,14 @@ class TableSpec:
     columns: Columns | None = None
     image: str | None = None
     image_size: tuple[int, int] | None = None
+    weight: str | None = None
     tolerance: float = 0.01
 
     def __post_init__(self) -> None:
+        if self.weight is not None and not _is_name(self.weight):
+            raise TypeError(f"weight must be the name of a column, got {self.weight!r}")
+        if self.weight is not None and str(self.weight) in [*self.bag_ids, str(self.label)]:
+            raise ValueError(f"column {self.weight!r} is given as weight and as bag or label")
         if self.label is not None and not _is_name(self.label):
             raise TypeError(f"label must be the name of a column, got {self.label!r}")
         if self.label is not None and str(self.label) in self.bag_ids:
@@ -89,6 +97,10 @@ class TableSpec:
             raise ValueError(f"say which column holds the bag of each row (bag); {stream.name} has {there}")
         return self.bag_ids or [FOLDER_COLUMN]
 
+    def reserved(self, stream: RowStream) -> list[str]:
+        """The columns that are never features: those of bags, labels and weights."""
+        return [*self.bag_columns(stream), *(str(name) for name in (self.label, self.weight) if name is not None)]
+
     def check_source(self, stream: RowStream) -> None:
         """Refuse columns that the source does not have, and options for images where there are none."""
         image = self.image or stream.image
@@ -98,7 +110,9 @@ class TableSpec:
             raise ValueError(
                 f"image_size is for images, but {stream.name} has none: name the column of their paths (image)"
             )
-        wanted = {"bag": self.bag_columns(stream), "label": [] if self.label is None else [str(self.label)]}
+        named = {name: getattr(self, name) for name in ("label", "weight")}
+        wanted = {name: [] if column is None else [str(column)] for name, column in named.items()}
+        wanted = {"bag": self.bag_columns(stream), **wanted}
         for option, columns in wanted.items():
             for column in columns:
                 if column not in stream.schema.names:

@@ -23,8 +23,8 @@ class BagBatch(NamedTuple):
 
     Where these are samples from bags, also the bags' full sizes; of mixed bags how far each share is uncertain
     ``(bags, classes)``; of bags in groups the chance of each class to be in this bag ``(bags, classes)``, and the
-    bags' weights. Where several processes train together, the instances are this one's share; the rest is of the
-    whole step.
+    bags' weights; of weighted rows the logarithms of their weights, whose mean in a bag is one. Where several
+    processes train together, the instances are this one's share; the rest is of the whole step.
     """
 
     instances: Instances
@@ -34,6 +34,7 @@ class BagBatch(NamedTuple):
     margins: Tensor | None = None
     slot_rows: Tensor | None = None
     slot_weights: Tensor | None = None
+    log_weights: Tensor | None = None
 
     def to(self, device: torch.device) -> "BagBatch":
         """The batch on a device."""
@@ -88,6 +89,7 @@ class BagDataset:
             torch.from_numpy(np.repeat(np.arange(len(chosen)), taken)),
             torch.from_numpy(self.bags.proportions[chosen].astype(np.float32)),
             full_sizes,
+            log_weights=self._log_weights(places),
         )
 
     def steps(self, bags_a_step: int, seed: int, epoch: int) -> Iterator[BagBatch]:
@@ -103,6 +105,15 @@ class BagDataset:
     def n_steps(self, bags_a_step: int) -> int:
         """Into how many steps an epoch is dealt."""
         return -(-len(self) // bags_a_step)
+
+    def _log_weights(self, places: Rows) -> Tensor | None:
+        if self.bags.weights is None:
+            return None
+        rows = self.bags.row_order[places]
+        bags = self.bags.bag_index[rows]
+        shares = self.bags.weights[rows] * (self.bags.sizes / self.bags.totals)[bags]
+        with np.errstate(divide="ignore"):  # a row of weight zero is not there
+            return torch.from_numpy(np.log(shares).astype(np.float32))
 
     def _instances(self, rows: Rows) -> Instances:
         if self.at_once is None or len(rows) <= self.at_once:

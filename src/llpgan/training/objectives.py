@@ -197,6 +197,8 @@ def bag_loss(loss: ProportionLoss, logits: Tensor, batch: BagBatch) -> Tensor:
         return interval_loss(logits, batch.bag_index, batch.proportions, batch.margins)
     if batch.slot_rows is not None and batch.slot_weights is not None:
         return forward_corrected_loss(logits, batch.bag_index, batch.slot_rows, batch.slot_weights)
+    if batch.log_weights is not None:
+        return proportion_loss(logits, batch.bag_index, batch.proportions, batch.log_weights)
     if isinstance(loss, BagLoss):
         return loss(logits, batch.bag_index, batch.proportions, batch.full_sizes)
     found = loss(logits, batch.bag_index, batch.proportions)

@@ -156,9 +156,11 @@ def held_out_losses(
     classifier.eval()
     losses = []
     for bag in bags.which:
-        posteriors = posteriors_of(classifier, bags.bags.instances, device, bags.bags.rows_of(int(bag)))
+        rows = bags.bags.rows_of(int(bag))
+        posteriors = posteriors_of(classifier, bags.bags.instances, device, rows)
         predicted = posteriors if correction is None else correction(posteriors)
-        losses.append(bag_loss(bags.bags.proportions[bag], predicted.mean(axis=0)))
+        weights = None if bags.bags.weights is None else bags.bags.weights[rows]
+        losses.append(bag_loss(bags.bags.proportions[bag], np.average(predicted, axis=0, weights=weights)))
     return losses
 
 

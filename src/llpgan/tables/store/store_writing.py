@@ -75,6 +75,8 @@ def store_tables(
         The bags of the store.
     """
     table_spec = TableSpec(proportions=proportions, **spec)
+    if table_spec.weight is not None:
+        raise ValueError("weight: a store cannot hold weights of rows; make bags in memory (Bags.from_tables)")
     inputs = (data, proportions, table_spec.counts)
     with output_folder(Path(to), STORE_FOLDER, overwrite=overwrite, inputs=inputs) as folder:
         refuse_empty_path(data, "data")

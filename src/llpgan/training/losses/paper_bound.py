@@ -16,8 +16,8 @@ Table = NDArray[np.float64]
 def proportion_bound(logits: Tensor, bag_index: Tensor, proportions: Tensor) -> Tensor:
     """The paper's bound in Ṽ (eq. 6), log and mean swapped: −mean_i p_i · mean_j log f(x_ij).
 
-    By Jensen it is never below :func:`~llpgan.training.losses.proportion_loss`. Its minimiser is not a classifier but
-    the prior with a 1/m part of signal: see :func:`undo_bound`.
+    By Jensen it is never below :func:`~llpgan.training.losses.proportion_loss`. Its minimiser is not a classifier
+    but the prior with a 1/m part of signal: see :func:`undo_bound`.
     """
     mean_logs = bag_means(logits.log_softmax(1), bag_index, len(proportions))
     return -(proportions * mean_logs).sum(1).mean()
