@@ -6,6 +6,7 @@ import torch
 
 import llpgan
 from llpgan import DLLP, DSQ, LLPFC, LLPGAN, LLPVAT, ROT, CountLLP, MixBag, MomentMatching
+from llpgan.estimators.training_setup import plan_of
 from llpgan.training.losses import PROPORTION_LOSSES, BagLoss
 from llpgan.training.losses.moments import MomentLoss
 from tests.plain import plain_mlp
