@@ -181,3 +181,45 @@ def test_accuracy_without_labels_is_not_told_of_weighted_rows(weighted_and_repea
     verdict = judge_without_labels(weighted, probabilities)
     assert verdict.scores is None
     assert verdict.why.startswith("The rows have weights")
+
+
+def test_two_copies_of_a_partition_are_one(rows):
+    instances, labels, groups, _ = rows
+    once = Bags.from_labels(instances, labels, groups)
+    shares = {("copy", i, g): p for i in range(2) for g, p in enumerate(once.proportions)}
+    bag_of_entry = [("copy", i, g) for i in range(2) for g in groups]
+    twice = Bags.from_memberships(instances, np.tile(np.arange(240), 2), bag_of_entry, shares)
+    models = [BagLogistic(n_resamples=0, tol=1e-12).fit_bags(bags) for bags in (once, twice)]
+    np.testing.assert_allclose(*(model.predict_proba(instances) for model in models), atol=1e-9)
+
+
+def test_labelled_rows_beside_bags_help(rows):
+    instances, labels, groups, _ = rows
+    bags = Bags.from_labels(instances, labels, groups).subset([0, 1, 2])
+    few = np.flatnonzero(np.isin(groups, [0, 1, 2]))[:20]
+    both = bags.with_labels(np.arange(20), labels[few])
+    assert both.n_bags == 23
+    alone, with_labels = (BagLogistic(random_state=0).fit_bags(b).score(instances, labels) for b in (bags, both))
+    assert with_labels > alone
+    model = DLLP(epochs=20, random_state=0).fit_bags(both)
+    assert model.score(instances, labels) > 0.8
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (dict(rows=[0], labels=["maybe"]), "labels: 'maybe' is not one of the classes"),
+        (dict(rows=[0, 1], labels=[1]), "labels"),
+        (dict(rows=[999], labels=[1]), "positions from 0 to 239, got .999"),
+        (dict(rows=[0], labels=[1], weight=0), "weight must be above 0"),
+    ],
+)
+def test_labels_that_cannot_be_are_named(rows, given, said):
+    with pytest.raises((ValueError, IndexError), match=said):
+        Bags.from_labels(*rows[:3]).with_labels(given.pop("rows"), given.pop("labels"), **given)
+
+
+def test_a_method_that_cannot_weigh_bags_says_so(rows):
+    bags = Bags.from_labels(*rows[:3]).with_labels([0], [1])
+    with pytest.raises(ValueError, match="MeanMap cannot weigh bags"):
+        MeanMap().fit_bags(bags)

@@ -132,6 +132,12 @@ def proportions(
     return np.where(exact[:, None], table, table / sums[:, None])
 
 
+def noisy_proportions(table: Table, bag_ids: Sequence[Hashable], classes: Sequence[Hashable]) -> Table:
+    """Shares that were reported with noise: finite, but they may be negative and need not sum to one."""
+    _refuse(~np.isfinite(table), table, bag_ids, "is not a number", classes)
+    return table
+
+
 def counts_as_proportions(table: Table, bag_ids: Sequence[Hashable], classes: Sequence[Hashable]) -> Table:
     """Each bag's counts over their sum, which need not be the bag's size: the rows may be a sample of it."""
     if table.shape[1] != len(classes):

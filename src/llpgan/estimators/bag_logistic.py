@@ -56,6 +56,8 @@ class BagLogistic(ClassicalClassifier):
     random_state: int | np.random.RandomState | None = None
 
     takes_weights: ClassVar = True
+    takes_partial: ClassVar = True
+    takes_bag_weights: ClassVar = True
 
     _parameter_constraints: ClassVar = {
         **ClassicalClassifier._parameter_constraints,
@@ -82,10 +84,11 @@ class BagLogistic(ClassicalClassifier):
         return random.multinomial(n_bags, np.full(n_bags, 1 / n_bags), size=self.n_resamples)
 
     def _solved(self, features: Features, bags: Bags, times: Array) -> Linear:
-        n_bags = bags.n_bags
+        total = bags.n_bags if bags.bag_weights is None else bags.bag_weights.sum()
+        counts = times if bags.bag_weights is None else times * bags.bag_weights
         start = Linear.zero(len(outputs_to_classes(bags.n_classes)), features.n_columns)
-        loss = bag_cross_entropy(bags, times / n_bags)
-        return fit_linear(loss, features, 1 / (self.C * n_bags), start, tol=self.tol)
+        loss = bag_cross_entropy(bags, counts / total)
+        return fit_linear(loss, features, 1 / (self.C * total), start, tol=self.tol)
 
     def _features(self, instances: Array) -> Features:
         features = super()._features(instances)
@@ -117,9 +120,12 @@ def bag_cross_entropy(bags: Bags, weights: Array) -> Loss:
         weighted = probabilities if shares is None else probabilities * shares
         sums = np.add.reduceat(weighted[:, bags.row_order], bags.starts, axis=1)
         means = np.maximum(sums / bags.sizes, _LEAST)
-        slope = (-target / means / bags.sizes)[:, bags.bag_index]
+        wanted = target if bags.known is None else weights * bags.known.targets(means.T).T
+        slope = (-wanted / means / bags.sizes)[:, bags.bag_index]
         slope = weighted * (slope - np.sum(slope * probabilities, axis=0))
-        return -float(np.sum(target * np.log(means))), to_classes @ slope
+        known = bags.known
+        value = -np.sum(target * np.log(means)) if known is None else np.sum(weights * known.losses(means.T))
+        return float(value), to_classes @ slope
 
     return loss
 

@@ -54,6 +54,8 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     encoder_: "Encoder | None"
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
     takes_weights: ClassVar[bool] = False  # whether rows may have weights
+    takes_bag_weights: ClassVar[bool] = False  # whether some bags may count more than others
+    takes_partial: ClassVar[bool] = False  # whether less may be known of bags than a full vector of shares
 
     # Where scikit-learn routes metadata, `groups` goes to fit and score without being asked for.
     __metadata_request__fit: ClassVar = {"groups": True}
@@ -152,6 +154,7 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         refuse_other_than_bags(bags, "what fit_bags takes")
         self._validate_params()
         self._refuse_weights(bags)
+        self._refuse_partial(bags)
         if (said := fit_warnings.tell_nothing(bags)) is not None:
             warnings.warn(said, fit_warnings.UninformativeBagsWarning, stacklevel=3)
         self.classes_ = bags.classes
@@ -163,10 +166,20 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _refuse_weights(self, bags: Bags) -> None:
         """Refuse weighted rows where a method cannot respect them."""
+        if bags.bag_weights is not None and not self.takes_bag_weights:
+            raise ValueError(f"{type(self).__name__} cannot weigh bags; BagLogistic, DLLP and LLPGAN can")
         if bags.weights is not None and not self.takes_weights:
             raise ValueError(
                 f"{type(self).__name__} cannot weigh rows; "
                 f"BagLogistic, MeanMap, LaplacianMeanMap, InvCal and DLLP can"
+            )
+
+    def _refuse_partial(self, bags: Bags) -> None:
+        """Refuse bags of which less is known than a full vector, where a method needs that."""
+        if bags.known is not None and not self.takes_partial:
+            raise ValueError(
+                f"{type(self).__name__} needs all shares of each bag, without noise; "
+                f"BagLogistic, DLLP and LLPGAN learn from bounds, unknown shares and noise of known size"
             )
 
     def _finish(self, bags: Bags) -> Self:

@@ -191,12 +191,23 @@ class DeepClassifier(LLPClassifier):
 
     def _refuse_weights(self, bags: Bags) -> None:
         super()._refuse_weights(bags)
-        if bags.weights is None:
+        if bags.weights is None and bags.bag_weights is None:
             return
         if self.bag_loss() is not proportion_loss:
-            raise ValueError('rows have weights, which only proportion_loss="exact" respects')
+            raise ValueError('rows or bags have weights, which only proportion_loss="exact" respects')
         if self.mini_bag_size is not None:
-            raise ValueError("rows have weights: leave mini_bag_size at None, since a sample would forget them")
+            raise ValueError(
+                "rows or bags have weights, which samples would forget: leave mini_bag_size at None"
+            )
+
+    def _refuse_partial(self, bags: Bags) -> None:
+        super()._refuse_partial(bags)
+        if bags.known is None:
+            return
+        if self.bag_loss() is not proportion_loss:
+            raise ValueError('less is known than all shares, from which only proportion_loss="exact" learns')
+        if self.mini_bag_size is not None:
+            raise ValueError("less is known than all shares: leave mini_bag_size at None")
 
     @abstractmethod
     def _objective(self, bags: Bags, fabric: Fabric) -> Objective:
@@ -255,7 +266,7 @@ class DeepClassifier(LLPClassifier):
 
     def _calibrates(self, bags: Bags) -> bool:
         if self.calibrate is None:
-            return processes()[0] == 1 and few_large_bags(bags)
+            return processes()[0] == 1 and bags.known is None and few_large_bags(bags)
         if self.calibrate and bags.n_bags < 2 * N_FOLDS:
             raise ValueError(f"calibrate=True needs {2 * N_FOLDS} bags at least, here are {bags.n_bags}")
         if self.calibrate and processes()[0] > 1:

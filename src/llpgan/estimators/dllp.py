@@ -34,6 +34,8 @@ class DLLP(DeepClassifier):
     entropy_weight: float = 0.0
 
     takes_weights: ClassVar = True
+    takes_partial: ClassVar = True
+    takes_bag_weights: ClassVar = True
 
     _parameter_constraints: ClassVar = {
         **DeepClassifier._parameter_constraints,

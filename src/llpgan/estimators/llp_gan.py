@@ -75,6 +75,9 @@ class LLPGAN(DeepClassifier):
     noise: str | Noise = "uniform"
     noise_size: int = 100
 
+    takes_partial: ClassVar = True
+    takes_bag_weights: ClassVar = True
+
     _parameter_constraints: ClassVar = {
         **DeepClassifier._parameter_constraints,
         "proportion_weight": [Interval(Real, 0, None, closed="neither"), None],

@@ -48,6 +48,7 @@ class LLPVAT(DLLP):
     probe: float = 0.01
 
     takes_weights: ClassVar = False
+    takes_bag_weights: ClassVar = False
 
     _parameter_constraints: ClassVar = {
         **DLLP._parameter_constraints,

@@ -38,6 +38,8 @@ class MixBag(DLLP):
     proportion_loss: str = "exact"
 
     takes_weights: ClassVar = False
+    takes_bag_weights: ClassVar = False
+    takes_partial: ClassVar = False
 
     _parameter_constraints: ClassVar = {
         **DLLP._parameter_constraints,

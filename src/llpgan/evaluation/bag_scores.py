@@ -60,7 +60,8 @@ class BagScores:
 def bag_scores(bags: Bags, probabilities: ArrayLike, *, by_size: bool = False) -> BagScores:
     """Compare the proportions of bags with the predicted probabilities of their instances.
 
-    With ``by_size`` a bag counts in means by the number of its instances: means are then over instances' bags.
+    Where less is known of a bag than all its shares, the nearest ones that are possible count. With ``by_size`` a
+    bag counts in means by the number of its instances: means are then over instances' bags.
 
     >>> bags = Bags.from_labels([[1.0], [2.0], [6.0]], [0, 1, 0], groups=["a", "a", "b"])
     >>> scores = bag_scores(bags, [[0.8, 0.2], [0.4, 0.6], [0.9, 0.1]])
@@ -69,7 +70,8 @@ def bag_scores(bags: Bags, probabilities: ArrayLike, *, by_size: bool = False) -
     """
     refuse_other_than_bags(bags, "bags")
     table = validation.probabilities(probabilities, len(bags.instances), bags.n_classes)
-    given, predicted = bags.proportions, bags.means(table)
+    predicted = bags.means(table)
+    given = bags.proportions if bags.known is None else bags.known.targets(predicted)
     hard = bags.means(np.eye(bags.n_classes)[table.argmax(axis=1)])
     cross_entropy = -(given * _log(predicted)).sum(axis=1)
     return BagScores(

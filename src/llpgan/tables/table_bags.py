@@ -17,7 +17,7 @@ from llpgan.bags import Bags, validation
 from llpgan.bags.fit_warnings import some_of_the_bags
 from llpgan.bags.stored_instances import is_stored
 from llpgan.tables import column_values
-from llpgan.tables.bag_shares import shares_of_table, table_of_bags
+from llpgan.tables.bag_shares import shares_of_tables, tables_of_bags
 from llpgan.tables.leakage import warn_of_determining
 from llpgan.tables.open_rows import open_rows
 from llpgan.tables.row_streams import whole
@@ -50,6 +50,7 @@ def bags_from_tables(source: Any, spec: TableSpec) -> Bags:
         features=survey.encoder.features,
         encoder=survey.encoder,
         weights=weights,
+        known=survey.shares.known,
         tolerance=spec.tolerance,
     )
     warn_of_likely_labels(bags, survey)
@@ -69,14 +70,15 @@ def opened(source: Any, spec: TableSpec) -> Rows:
 def surveyed(stream: RowStream, spec: TableSpec) -> Survey:
     """The first time through the rows: what is known before any row is encoded."""
     spec.check_source(stream)
-    table = None if spec.counts_labels else table_of_bags(stream, spec)
-    survey = Survey(stream, spec, None if table is None else len(table.classes))
+    tables = {} if spec.counts_labels else tables_of_bags(stream, spec)
+    n_classes = len(next(iter(tables.values())).classes) if tables else None
+    survey = Survey(stream, spec, n_classes)
     for rows in stream.parts():
         survey.add(rows)
-    if table is None:
-        shares = survey.shares_of_labels()
+    if tables:
+        shares = shares_of_tables(tables, spec, survey.bag_ids, survey.sizes, stream.name)
     else:
-        shares = shares_of_table(table, spec.counts is not None, survey.bag_ids, stream.name)
+        shares = survey.shares_of_labels()
     shares.check(survey.bag_ids, spec.tolerance)
     survey.settle(shares)
     return survey
@@ -113,8 +115,8 @@ def shared_bags(rows: Rows, classes: Array, spec: TableSpec) -> Bags:
     spec.check_source(stream)
     survey = Survey(stream, replace(spec, label=None), n_classes=len(classes), only_bags=True)
     survey.add(rows)
-    table = table_of_bags(stream, replace(spec, classes=classes.tolist()))
-    shares = shares_of_table(table, spec.counts is not None, survey.bag_ids, rows.name)
+    tables = tables_of_bags(stream, replace(spec, classes=classes.tolist()))
+    shares = shares_of_tables(tables, spec, survey.bag_ids, survey.sizes, rows.name)
     return Bags(
         np.zeros((len(rows), 1)),
         survey.positions(rows),
@@ -122,4 +124,5 @@ def shared_bags(rows: Rows, classes: Array, spec: TableSpec) -> Bags:
         survey.bag_ids,
         classes,
         weights=row_weights(rows, spec.weight),
+        known=shares.known,
     )

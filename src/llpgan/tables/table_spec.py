@@ -34,6 +34,12 @@ class TableSpec:
         The column that holds paths of images.
     image_size : (height, width), default=None
         The size that all images are resized to.
+    lower, upper : table or path, default=None
+        Bounds of the shares, instead of proportions or counts: tables like ``proportions``.
+    partial : bool, default=False
+        Whether an empty cell of ``proportions`` stands for a share that is not known.
+    proportions_sd : float, default=None
+        The standard deviation of noise in the proportions, if they were reported with noise of known size.
     weight : str, default=None
         A column that says how much each row counts in its bag (survey weights, or counts of identical rows). It is
         never a feature.
@@ -49,6 +55,10 @@ class TableSpec:
     columns: Columns | None = None
     image: str | None = None
     image_size: tuple[int, int] | None = None
+    lower: Any = None
+    upper: Any = None
+    partial: bool = False
+    proportions_sd: float | None = None
     weight: str | None = None
     tolerance: float = 0.01
 
@@ -86,9 +96,19 @@ class TableSpec:
         """Whether labels are counted, because neither proportions nor counts are given."""
         if self.proportions is not None and self.counts is not None:
             raise ValueError("give either proportions or counts, and not both")
-        if self.proportions is None and self.counts is None and self.label is None:
+        bounds = self.lower is not None or self.upper is not None
+        if bounds and (self.proportions is not None or self.counts is not None):
+            raise ValueError("give either proportions (or counts) or bounds, and not both")
+        none = self.proportions is None and self.counts is None and not bounds
+        if none and self.label is None:
             raise ValueError("the classes' shares are not known: give proportions, counts, or a label to count")
-        return self.proportions is None and self.counts is None
+        return none
+
+    @property
+    def tables_of_bags(self) -> dict[str, Any]:
+        """The tables with one row per bag that are given, by option."""
+        given = {name: getattr(self, name) for name in ("proportions", "counts", "lower", "upper")}
+        return {name: table for name, table in given.items() if table is not None}
 
     def bag_columns(self, stream: RowStream) -> list[str]:
         """The columns that say which bag a row belongs to; for folders of images, the folder."""
@@ -120,7 +140,7 @@ class TableSpec:
 
     def given(self) -> list[str]:
         """The names of the options that are given, apart from the tolerance."""
-        return [option.name for option in fields(self)[:-1] if getattr(self, option.name) is not None]
+        return [o.name for o in fields(self)[:-1] if getattr(self, o.name) is not None and o.name != "partial"]
 
 
 def refuse_empty_path(given: Any, option: str) -> None:

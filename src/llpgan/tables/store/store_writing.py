@@ -77,11 +77,17 @@ def store_tables(
     table_spec = TableSpec(proportions=proportions, **spec)
     if table_spec.weight is not None:
         raise ValueError("weight: a store cannot hold weights of rows; make bags in memory (Bags.from_tables)")
-    inputs = (data, proportions, table_spec.counts)
+    if table_spec.lower is not None or table_spec.upper is not None or table_spec.proportions_sd is not None:
+        raise ValueError("a store holds exact shares: make bags with bounds or noise in memory (Bags.from_tables)")
+    inputs = (data, *table_spec.tables_of_bags.values())
     with output_folder(Path(to), STORE_FOLDER, overwrite=overwrite, inputs=inputs) as folder:
         refuse_empty_path(data, "data")
         categories = () if table_spec.columns is None else table_spec.columns.categories
         survey = surveyed(open_stream(data, categories, table_spec.bag_ids), table_spec)
+        if survey.shares.known is not None:
+            raise ValueError(
+                "a store holds exact shares: make bags with unknown ones in memory (Bags.from_tables)"
+            )
         _write_instances(folder / INSTANCES, survey)
         shares, encoder = survey.shares, survey.encoder
         checked = validation.proportions(shares.proportions, survey.bag_ids, table_spec.tolerance)

@@ -36,17 +36,23 @@ def bag_means(values: Tensor, bag_index: Tensor, n_bags: int) -> Tensor:
 
 
 def proportion_loss(
-    logits: Tensor, bag_index: Tensor, proportions: Tensor, log_weights: Tensor | None = None
+    logits: Tensor,
+    bag_index: Tensor,
+    proportions: Tensor,
+    log_weights: Tensor | None = None,
+    bag_weights: Tensor | None = None,
 ) -> Tensor:
     """Exact cross-entropy of bags, L_prop: −mean_i p_i · log p̄_i, where p̄_i is the bag's mean posterior.
 
-    ``log_weights`` are the logarithms of the instances' weights, whose mean in each bag is one.
+    ``log_weights`` are the logarithms of the instances' weights, whose mean in each bag is one; ``bag_weights``
+    say how much each bag counts in the mean.
     """
     log_posterior = logits.log_softmax(1)
     if log_weights is not None:
         log_posterior = log_posterior + log_weights[:, None]
     log_means = log_bag_means(log_posterior, bag_index, len(proportions))
-    return -(proportions * log_means).sum(1).mean()
+    losses = -(proportions * log_means).sum(1)
+    return losses.mean() if bag_weights is None else (losses * bag_weights).mean()
 
 
 def sampling_correction(logits: Tensor, bag_index: Tensor, proportions: Tensor, full_sizes: Tensor) -> Tensor:
