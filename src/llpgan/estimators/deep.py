@@ -196,9 +196,7 @@ class DeepClassifier(LLPClassifier):
         if self.bag_loss() is not proportion_loss:
             raise ValueError('rows or bags have weights, which only proportion_loss="exact" respects')
         if self.mini_bag_size is not None:
-            raise ValueError(
-                "rows or bags have weights, which samples would forget: leave mini_bag_size at None"
-            )
+            raise ValueError("rows or bags have weights, which samples would forget: leave mini_bag_size at None")
 
     def _refuse_partial(self, bags: Bags) -> None:
         super()._refuse_partial(bags)
