@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 from llpgan.bags import fit_warnings, validation
 from llpgan.bags.bags import Bags, refuse_other_than_bags
 from llpgan.bags.stored_instances import StoredInstances
-from llpgan.utils import array_input, class_names
+from llpgan.utils import array_input, class_names, shared_docs
 from llpgan.utils.arrays import Array
 from llpgan.utils.callers import warn_once
 
@@ -57,6 +57,10 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     # Where scikit-learn routes metadata, `groups` goes to fit and score without being asked for.
     __metadata_request__fit: ClassVar = {"groups": True}
     __metadata_request__score: ClassVar = {"groups": True}
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        cls.__doc__ = shared_docs.filled(cls)
 
     def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
         """Learn from rows: instances, their labels or their bags' proportions, and their bags."""
