@@ -50,26 +50,42 @@ def compare(
 
     A comparison that was stopped goes on: the same command in the same folder runs only the folds that it lacks.
 
-    Examples:
-        llpgan compare people.csv --bag state --proportions results.csv --methods MeanMap,BagLogistic
+    Parameters
+    ----------
+    data : str
+        A table of rows (.csv, .csv.gz, .parquet), a folder of folders of images (each a bag), or an .npz.
+    methods : list of LLPClassifier, default=None
+        Names, as MeanMap,LLPGAN; with settings, as a list of class_path and init_args in a config file. By
+        default the quick ones and DLLP; LLPGAN takes three times as long, AlterSVM and ConvSVM are for few
+        rows.
+    label_names : sequence of str, default=()
+        The class of each of the label's values, in their sorted order, where they have other names.
+    cv : int, default=5
+        Into how many parts the bags are divided; each is held out once.
+    inside : bool, default=False
+        Divide the rows of each bag instead, which is right for few large bags.
+    score : str, default="cross_entropy"
+        Cross_entropy, total_variation or hard_total_variation of held-out bags.
+    prefer_simple : bool, default=False
+        Choose the simplest method within one standard error of the best, instead of the best.
+    random_state : int, default=0
+        The same seed gives the same folds, scores and model.
+    n_jobs : int, default=1
+        How many processes; -1 for one per core.
+    time_limit : float, default=None
+        Seconds that one fit may take; a method that takes longer is left out.
+    out : str, default="comparison"
+        The folder for the rows, the table, the picture and the model.
+    report : bool, default=True
+        Whether to write a report on the model.
+    overwrite : bool, default=False
+        Replace the model that is there.
+    tables : object
+        See Bags.from_tables.
 
-    Args:
-        data: a table of rows (.csv, .csv.gz, .parquet), a folder of folders of images (each a bag), or an .npz.
-        methods: names, as MeanMap,LLPGAN; with settings, as a list of class_path and init_args in a config file.
-            By default the quick ones and DLLP; LLPGAN takes three times as long, AlterSVM and ConvSVM are for few
-            rows.
-        label_names: the class of each of the label's values, in their sorted order, where they have other names.
-        cv: into how many parts the bags are divided; each is held out once.
-        inside: divide the rows of each bag instead, which is right for few large bags.
-        score: cross_entropy, total_variation or hard_total_variation of held-out bags.
-        prefer_simple: choose the simplest method within one standard error of the best, instead of the best.
-        random_state: the same seed gives the same folds, scores and model.
-        n_jobs: how many processes; -1 for one per core.
-        time_limit: seconds that one fit may take; a method that takes longer is left out.
-        out: the folder for the rows, the table, the picture and the model.
-        report: whether to write a report on the model.
-        overwrite: replace the model that is there.
-        tables: see Bags.from_tables.
+    Examples
+    --------
+    llpgan compare people.csv --bag state --proportions results.csv --methods MeanMap,BagLogistic
     """
     refuse_idle_names(label_names, tables)
     folder, inputs = Path(out), tables_in(data, tables)

@@ -16,10 +16,14 @@ def data(
 ) -> None:
     """Fetch a data set's official files from its own site; what broke off is continued, what is there is checked.
 
-    Args:
-        action: get.
-        name: mnist, fashion-mnist, svhn, cifar10, cifar100 or adult.
-        to: the files go to the folder TO/NAME.
+    Parameters
+    ----------
+    action : {"get"}
+        Get.
+    name : str
+        Mnist, fashion-mnist, svhn, cifar10, cifar100 or adult.
+    to : str, default="data"
+        The files go to the folder TO/NAME.
     """
     console = terminal(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())

@@ -19,11 +19,16 @@ def export(
 ) -> None:
     """Write a saved model as one file for onnxruntime: from columns as they come to probabilities.
 
-    Args:
-        format: onnx.
-        model: the folder of a saved model.
-        out: the file to write.
-        overwrite: replace the file that is there.
+    Parameters
+    ----------
+    format : {"onnx"}
+        Onnx.
+    model : str
+        The folder of a saved model.
+    out : str, default="model.onnx"
+        The file to write.
+    overwrite : bool, default=False
+        Replace the file that is there.
     """
     with output_file(Path(out), overwrite=overwrite, inputs=files_of_model(model)) as aside:
         exported = to_onnx(load(model))

@@ -48,23 +48,34 @@ def fit(
 ) -> LLPClassifier:
     """Learn a classifier of rows from the class proportions of their bags, and save it with a report.
 
-    Examples:
-        llpgan fit people.csv --bag state --proportions results.csv --out model
+    Parameters
+    ----------
+    data : str
+        A table of rows (.csv, .csv.gz, .parquet), a folder of folders of images (each a bag), an .npz, or a
+        store, which stays on disk and holds its proportions already.
+    method : LLPClassifier, default=None
+        The method by name, such as DLLP; its settings as --method.epochs 50. If none is named, tables are
+        learned by BagLogistic, in seconds, and tables in a store by DLLP; for up to 5,000 small images,
+        held-out bags choose between BagLogistic, DLLP and LLPGAN; more or larger ones are learned by DLLP.
+    hold_out : float, default=0.0
+        The share of the bags that is kept out of training; the report then tells how well the model meets
+        them.
+    label_names : sequence of str, default=()
+        The class of each of the label's values, in their sorted order, where they have other names.
+    random_state : int, default=0
+        The method's random_state, if that is not set: the same seed gives the same model.
+    out : str, default="model"
+        The folder for the model and its report.html.
+    report : bool, default=True
+        Whether to write a report.
+    overwrite : bool, default=False
+        Replace the model that is there.
+    tables : object
+        See Bags.from_tables.
 
-    Args:
-        data: a table of rows (.csv, .csv.gz, .parquet), a folder of folders of images (each a bag), an .npz, or a
-            store, which stays on disk and holds its proportions already.
-        method: the method by name, such as DLLP; its settings as --method.epochs 50. If none is named, tables are
-            learned by BagLogistic, in seconds, and tables in a store by DLLP; for up to 5,000 small images,
-            held-out bags choose between BagLogistic, DLLP and LLPGAN; more or larger ones are learned by DLLP.
-        hold_out: the share of the bags that is kept out of training; the report then tells how well the model
-            meets them.
-        label_names: the class of each of the label's values, in their sorted order, where they have other names.
-        random_state: the method's random_state, if that is not set: the same seed gives the same model.
-        out: the folder for the model and its report.html.
-        report: whether to write a report.
-        overwrite: replace the model that is there.
-        tables: see Bags.from_tables.
+    Examples
+    --------
+    llpgan fit people.csv --bag state --proportions results.csv --out model
     """
     refuse_idle_names(label_names, tables)
     console = terminal(stderr=True, quiet=not is_first_process())

@@ -33,16 +33,24 @@ def inspect(
 ) -> Inspection:
     """Look at bags before training: how much they can tell, whether they are random, what more would bring.
 
-    Examples:
-        llpgan inspect people.csv --bag state --proportions results.csv
+    Parameters
+    ----------
+    data : str
+        A table of rows (.csv, .csv.gz, .parquet), a folder of folders of images (each a bag), or an .npz.
+    curve : bool, default=True
+        Whether to refit a quick method on parts of the bags, to see what more bags would bring.
+    random_state : int, default=0
+        Of the random draws.
+    out : str, default=None
+        A file (.json) for the figures; they are always shown.
+    overwrite : bool, default=False
+        Replace the file that is there.
+    tables : object
+        See Bags.from_tables.
 
-    Args:
-        data: a table of rows (.csv, .csv.gz, .parquet), a folder of folders of images (each a bag), or an .npz.
-        curve: whether to refit a quick method on parts of the bags, to see what more bags would bring.
-        random_state: of the random draws.
-        out: a file (.json) for the figures; they are always shown.
-        overwrite: replace the file that is there.
-        tables: see Bags.from_tables.
+    Examples
+    --------
+    llpgan inspect people.csv --bag state --proportions results.csv
     """
     with output_if_named(out, overwrite=overwrite, inputs=tables_in(data, tables)) as aside:
         bags = Bags.from_tables(data, **tables)

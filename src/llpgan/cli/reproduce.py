@@ -37,19 +37,32 @@ def reproduce(
     It may be killed at any moment and started again, and several may run side by side on the same output folder:
     no cell is run twice.
 
-    Args:
-        name: the experiment: table1, convergence, and so on; "list" tells them all.
-        preset: paper (as published), cpu (an hour or two on two cores) or smoke (a minute).
-        data: the folder of the data sets; see ``llpgan data get``.
-        out: rows go to OUT/PRESET/rows.jsonl, tables and figures beside it.
-        datasets: only these, as mnist,svhn.
-        methods: only these, as DLLP,LLPGAN.
-        bag_sizes: only these, as 16,32.
-        draws: only these draws of the bags, as 0,1.
-        epochs: so many instead of the preset's, to try it out; rows then go to OUT/PRESET-epochs-EPOCHS.
-        dry_run: list the cells and about how long each will take, and do nothing.
-        train: whether to run cells; if not, the table is made from the rows there are.
-        threads: of each training. Two runs side by side are better than two threads, where networks are small.
+    Parameters
+    ----------
+    name : str
+        The experiment: table1, convergence, and so on; "list" tells them all.
+    preset : str, default="cpu"
+        Paper (as published), cpu (an hour or two on two cores) or smoke (a minute).
+    data : str, default="data"
+        The folder of the data sets; see ``llpgan data get``.
+    out : str, default="results/reproduction"
+        Rows go to OUT/PRESET/rows.jsonl, tables and figures beside it.
+    datasets : list of str, str, default=None
+        Only these, as mnist,svhn.
+    methods : list of str, str, default=None
+        Only these, as DLLP,LLPGAN.
+    bag_sizes : list of int, int, default=None
+        Only these, as 16,32.
+    draws : list of int, int, default=None
+        Only these draws of the bags, as 0,1.
+    epochs : int, default=None
+        So many instead of the preset's, to try it out; rows then go to OUT/PRESET-epochs-EPOCHS.
+    dry_run : bool, default=False
+        List the cells and about how long each will take, and do nothing.
+    train : bool, default=True
+        Whether to run cells; if not, the table is made from the rows there are.
+    threads : int, default=1
+        Of each training. Two runs side by side are better than two threads, where networks are small.
     """
     console = Console(highlight=False)
     if name == "list":
