@@ -61,7 +61,7 @@ class LaplacianMeanMap(MeanMap):
     >>> import numpy as np
     >>> from llpgan import LaplacianMeanMap
     >>> X = np.arange(40.0)[:, None]
-    >>> y, bag = (X[:, 0] >= 20).astype(int), np.arange(40) % 7
+    >>> y, bag = (X[:, 0] >= 20).astype(int), np.arange(40) // 8
     >>> model = LaplacianMeanMap(similarity="nearest").fit(X, y, groups=bag)
     >>> model.predict([[3.0], [35.0]])
     array([0, 1])
