@@ -69,7 +69,7 @@ def members(name: str, cls: type, usual: set[str]) -> Iterator[tuple[str, Any, s
         if isinstance(thing, property) or hasattr(thing, "attrname"):
             yield f"{name}.{member}", thing, usual & ASKED_OF_PROPERTIES
         elif inspect.isfunction(thing) or isinstance(thing, classmethod | staticmethod):
-            yield f"{name}.{member}", thing, usual
+            yield f"{name}.{member}", getattr(cls, member), usual
 
 
 def faults(name: str, thing: Any, asked: set[str]) -> Iterator[str]:
@@ -77,25 +77,26 @@ def faults(name: str, thing: Any, asked: set[str]) -> Iterator[str]:
     for code, said in validate(name)["errors"]:
         if code in asked and not (inspect.isclass(thing) and is_allowed(thing, code)):
             yield f"{code} {said}"
-    if inspect.isclass(thing) and is_dataclass(thing):
+    if inspect.isclass(thing) and (is_dataclass(thing) or issubclass(thing, tuple)):
         yield from undocumented_fields(thing)
-    if callable(thing):
+    if callable(thing) and not (inspect.isclass(thing) and issubclass(thing, Exception)):
         yield from wrong_defaults(thing)
 
 
 def is_allowed(cls: type, code: str) -> bool:
     """Whether a class may do without.
 
-    The fields of a dataclass stand under Parameters or Attributes, which :func:`undocumented_fields` checks.
+    The fields of a dataclass or a named tuple stand under Parameters or Attributes, which :func:`undocumented_fields` checks.
     Parameters that are passed by keyword have no order, so those of a method may stand before those it shares.
     """
     if code == "PR03":
         return all(p.kind is p.KEYWORD_ONLY for p in inspect.signature(cls).parameters.values())
-    return code == "PR01" and (is_dataclass(cls) or issubclass(cls, tuple))
+    has_no_init = issubclass(cls, tuple) or getattr(cls, "_is_protocol", False)
+    return code == "PR01" and (is_dataclass(cls) or has_no_init)
 
 
 def undocumented_fields(cls: type) -> Iterator[str]:
-    """Fields of a dataclass that its docstring does not explain."""
+    """Fields of a dataclass or a named tuple that its docstring does not explain."""
     documented = ClassDoc(cls)
     known = {entry.name for section in ("Parameters", "Attributes") for entry in documented[section] if entry.desc}
     for name in inspect.signature(cls).parameters:
@@ -108,9 +109,10 @@ def wrong_defaults(thing: Any) -> Iterator[str]:
     stated = get_doc_object(thing)["Parameters"]
     actual = {name: parameter.default for name, parameter in inspect.signature(thing).parameters.items()}
     for entry in stated:
-        said, default = entry.type.rpartition("default=")[::2], actual.get(entry.name, inspect.Parameter.empty)
+        before, _, said = entry.type.rpartition("default=")
+        default = actual.get(entry.name, inspect.Parameter.empty)
         is_optional = default is not inspect.Parameter.empty
-        if bool(said[0]) != is_optional or (is_optional and said[1] not in as_written(default)):
+        if bool(before) != is_optional or (is_optional and said not in as_written(default)):
             yield f"DF01 {entry.name!r} should state default={default!r}, not {entry.type!r}"
 
 
