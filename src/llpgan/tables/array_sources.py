@@ -39,7 +39,18 @@ def open_npz(path: Path) -> Rows:
 
 
 def rows_of_array(array: Any) -> Rows:
-    """Rows that a user hands over as an array, in memory or in a file: their columns have no names."""
+    """Make rows from an array, whose columns have no names.
+
+    Parameters
+    ----------
+    array : ndarray or StoredInstances
+        The instances.
+
+    Returns
+    -------
+    Rows
+        The rows.
+    """
     return Rows("the array", pa.table({}), array)
 
 

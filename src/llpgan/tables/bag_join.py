@@ -81,12 +81,18 @@ class BagTable:
     ) -> "BagTable":
         """All columns but those of the bag are classes, unless classes are named.
 
-        Args:
-            table: one row per bag.
-            bag: the columns that say which bag.
-            classes: the columns that are classes.
-            file: for messages.
-            names: of the columns, as the user has them, where these are no text.
+        Parameters
+        ----------
+        table : Table
+            One row per bag.
+        bag : sequence of str
+            The columns that say which bag.
+        classes : sequence of Hashable or None
+            The columns that are classes.
+        file : str
+            For messages.
+        names : mapping, default=None
+            Of the columns, as the user has them, where these are no text.
         """
         index, ids = bag_keys(table, bag, file)
         for row in np.flatnonzero(np.bincount(index) > 1):

@@ -44,10 +44,14 @@ def open_image(path: Path) -> Rows:
 class ImageEncoder:
     """Image files become bytes (channels, height, width), all of one size.
 
-    Attributes:
-        column: with the path of each image.
-        shape: channels (one for grey, three for colour), height and width.
-        resize: whether images of another size are brought to this one; else they are refused.
+    Attributes
+    ----------
+    column : str
+        With the path of each image.
+    shape : tuple of int
+        Channels (one for grey, three for colour), height and width.
+    resize : bool, default=False
+        Whether images of another size are brought to this one; else they are refused.
     """
 
     column: str

@@ -13,29 +13,37 @@ from llpgan.tables.rows import RowStream, no_column
 
 @dataclass(frozen=True, kw_only=True)
 class TableSpec:
-    """What a user says of tables, checked before they are read.
+    """The description of a user's tables, checked before the tables are read.
 
     Parameters
     ----------
     proportions : table or path, default=None
-        One row per bag: the columns of the bag, and one column per class.
-    bag : str or list of str, default=None
-        The column or columns that say which bag a row belongs to; in both tables.
+        A table with one row per bag: the columns of the bag, and one column per class.
+    bag : str or sequence of str, default=None
+        The column or columns that say which bag a row belongs to. Both tables have them.
     counts : table or path, default=None
-        Like ``proportions``, but with counts, which may be of a larger population.
+        A table like ``proportions`` that holds counts, which may refer to a larger population.
     label : str, default=None
-        A column of labels, which is never a feature. Without proportions and counts, the labels are counted in
-        each bag.
-    classes : list of str, default=None
-        The columns of ``proportions`` or ``counts`` that are classes; None for all but the bag's.
+        A column of labels, which is never used as a feature. Without ``proportions`` and ``counts``, the labels
+        are counted in each bag and then discarded.
+    classes : sequence of str, default=None
+        The columns of ``proportions`` or ``counts`` that are classes. None means all columns but those of the bag.
     columns : Columns, default=None
-        Which columns are features and of what kind; None to infer it from their values.
+        Which columns are features, and of what kind. None means that it is inferred from their values.
     image : str, default=None
-        The column that holds paths of images.
-    image_size : (height, width), default=None
-        The size that all images are resized to.
+        The column that holds the paths of images.
+    image_size : tuple of int, default=None
+        The height and width that all images are resized to. None means that they are not resized.
     tolerance : float, default=0.01
-        Proportions that sum to one within this much are renormalised; otherwise they are refused.
+        Proportions whose sum differs from one by at most this much are normalized; larger differences raise an
+        error.
+
+    Raises
+    ------
+    TypeError
+        If a name of a column is not a name, or ``columns`` is not :class:`Columns`.
+    ValueError
+        If options contradict each other.
     """
 
     proportions: Any = None
@@ -70,7 +78,7 @@ class TableSpec:
 
     @property
     def bag_ids(self) -> list[str]:
-        """The columns of the bag that the user names; none for a folder of images."""
+        """The columns of the bag that the user names; empty for a folder of images."""
         return [] if self.bag is None else names(self.bag, "bag")
 
     @property
@@ -83,14 +91,41 @@ class TableSpec:
         return self.proportions is None and self.counts is None
 
     def bag_columns(self, stream: RowStream) -> list[str]:
-        """The columns that say which bag a row belongs to; for folders of images, the folder."""
+        """Return the columns that say which bag a row belongs to.
+
+        Parameters
+        ----------
+        stream : RowStream
+            The rows.
+
+        Returns
+        -------
+        list of str
+            The names of the columns. For a folder of images, the column of the folder.
+
+        Raises
+        ------
+        ValueError
+            If no column is named and the rows are not a folder of images.
+        """
         if self.bag is None and stream.image is None:
             there = ", ".join(map(repr, stream.schema.names)) or "no columns"
             raise ValueError(f"say which column holds the bag of each row (bag); {stream.name} has {there}")
         return self.bag_ids or [FOLDER_COLUMN]
 
     def check_source(self, stream: RowStream) -> None:
-        """Refuse columns that the source does not have, and options for images where there are none."""
+        """Check that the rows have the named columns, and images if an option needs them.
+
+        Parameters
+        ----------
+        stream : RowStream
+            The rows.
+
+        Raises
+        ------
+        ValueError
+            If a column is missing, or an option does not suit the rows.
+        """
         image = self.image or stream.image
         if stream.shape is not None and image is not None:
             raise ValueError(f"image is a column of paths, but {stream.name} holds its instances as an array")
@@ -105,7 +140,13 @@ class TableSpec:
                     raise ValueError(f"{option}: {no_column(stream.name, column, stream.schema.names)}")
 
     def given(self) -> list[str]:
-        """The names of the options that are given, apart from the tolerance."""
+        """Return the names of the options that are given, except the tolerance.
+
+        Returns
+        -------
+        list of str
+            The names.
+        """
         return [option.name for option in fields(self)[:-1] if getattr(self, option.name) is not None]
 
 
