@@ -1,8 +1,8 @@
 """Docstrings of estimators: what several share is written once, and filled in where a placeholder stands.
 
 A line of a class docstring that is only a placeholder is replaced. ``{inherited}`` stands for the entries that
-the nearest base class has in the same section, except those that the class documents itself. ``{tol: 1e-6}`` stands
-for the entry ``tol`` of :data:`SHARED`, with the text after the colon filled in. So ``help`` explains every
+the nearest base class has in the same section, except those that the class documents itself. ``{tol: 1e-6}``
+stands for the entry ``tol`` of :data:`SHARED`, with the text after the colon filled in. So ``help`` explains every
 parameter of a class, and each parameter is documented where it is declared.
 """
 
