@@ -14,16 +14,18 @@ def data(
     *,
     to: str = "data",
 ) -> None:
-    """Fetch a data set's official files from its own site; what broke off is continued, what is there is checked.
+    """Download the official files of a data set.
+
+    An interrupted download is continued, and files that are there are checked.
 
     Parameters
     ----------
     action : {"get"}
-        Get.
+        The word get.
     name : str
-        Mnist, fashion-mnist, svhn, cifar10, cifar100 or adult.
+        The data set: mnist, fashion-mnist, svhn, cifar10, cifar100 or adult.
     to : str, default="data"
-        The files go to the folder TO/NAME.
+        The folder. The files go to its folder NAME.
     """
     console = terminal(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())

@@ -28,16 +28,16 @@ _SHOWN_PEOPLE = ("state", "age", "race", "ideology", "party_id")
 
 
 def demo(out: str = "demo", random_state: int = 0, epochs: int = 100, overwrite: bool = False) -> None:
-    """Learn the votes of single people from the official results of 51 states, and judge it by what they said.
+    """Learn the votes of single people from the official results of 51 states, and compare with their answers.
 
     Parameters
     ----------
     out : str, default="demo"
         The folder for the model, its report, and a copy of the two tables to try the other commands on.
     random_state : int, default=0
-        The same seed gives the same model.
+        The seed. The same seed gives the same model.
     epochs : int, default=100
-        How often the network sees every bag; fewer are quicker.
+        The number of passes of the network over the bags. Fewer take less time.
     overwrite : bool, default=False
         Replace the model and the two tables that are there.
     """

@@ -14,13 +14,13 @@ def labels_as_classes(labels: Array, classes: Array, column: str, names: Sequenc
     Parameters
     ----------
     labels : ndarray
-        Of all rows.
+        The labels of all rows.
     classes : ndarray
-        Of the model.
+        The classes of the model.
     column : str
-        That the labels are from, for messages.
+        The column of the labels, for messages.
     names : sequence of str, default=()
-        The classes of the labels' different values, in the order of these; for labels with other names.
+        The classes of the different values, in their sorted order, for labels with other names.
 
     Examples
     --------

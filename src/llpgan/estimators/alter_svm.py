@@ -52,8 +52,8 @@ class AlterSVM(ProportionSVM):
     n_jobs : int, default=None
         The number of starts that run at the same time, in threads.
     C : float, default=None
-        The weight of the hinge loss. None means 0.1 with the linear kernel and 1 with other kernels, as selected
-        on held-out bags of the digits data.
+        The weight of the hinge loss. None means 0.1 with the linear kernel and 1 with other kernels. Both were
+        selected on held-out bags of the digits data.
     {inherited}
 
     Attributes

@@ -134,7 +134,7 @@ class AlternatingMeanMap(ClassicalClassifier):
 
 
 def operator_of_labels(features: Features, labels: NDArray[np.int64], n_classes: int) -> tuple[Array, Array]:
-    """The mean of x·1[y = k], a row a class, and the share of each class."""
+    """The mean of x·1[y = k], one row per class, and the share of each class."""
     members = (labels == np.arange(n_classes)[:, None]).astype(np.float64)
     return features.sums(members) / len(features), members.mean(axis=1)
 

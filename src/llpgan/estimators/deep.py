@@ -62,11 +62,11 @@ class DeepClassifier(LLPClassifier):
     classifier : torch.nn.Module or callable, default=None
         The network: a module that returns logits and features for a batch of instances, or a callable that makes
         one from the shape of an instance, the number of classes and the activation. A module is copied, and
-        training starts from its weights. None means the network that suits the shape of the instances, see
-        :func:`~llpgan.training.networks.default_pair`.
+        training starts from its weights. None means the network that suits the shape of the instances. See
+        :func:`~llpgan.training.networks.default_pair` for these networks.
     activation : {"leaky_relu", "relu"}, default="leaky_relu"
-        The activation of networks that are made by a function: "leaky_relu", as in the authors' code, or "relu",
-        as in the text of the paper.
+        The activation of the networks that are made: "leaky_relu", as in the authors' code, or "relu", as in the
+        text of the paper.
     proportion_loss : {"exact", "bound"} or callable, default="exact"
         The loss of a bag: "exact", or "bound" for the lower bound of the paper. With the bound, predictions are
         corrected for its bias towards the prior, which is right for bags drawn at random. A callable takes the
@@ -74,7 +74,7 @@ class DeepClassifier(LLPClassifier):
     epochs : int, default=100
         The number of passes over the bags.
     bags_per_step : int, default=None
-        The number of whole bags in each step. None means as many bags as have about 64 instances together.
+        The number of whole bags in each step. None means as many as have about 64 instances together.
     max_instances_per_step : int, default=None
         The maximum number of instances that a network sees at once. A larger step is computed in chunks of this
         size, with the same gradient, in about a third more time and with the memory of one chunk. None means no
@@ -84,8 +84,8 @@ class DeepClassifier(LLPClassifier):
         approximate; the exact proportion loss is corrected for the bias of the sample to second order. None means
         whole bags.
     learning_rate : float, default=None
-        The learning rate of Adam. None means 0.003 for tables, and for images 0.001 with the networks for MNIST
-        and 0.0003 with those for CIFAR.
+        The learning rate of Adam. None means 0.003 for tables, 0.001 for grey images of up to 28 x 28 pixels, and
+        0.0003 for other images.
     betas : tuple of float, default=None
         The two decay rates of Adam. None means (0.5, 0.999) for tables and (0.5, 0.99) for images.
     weight_decay : float, default=0.0
@@ -107,9 +107,9 @@ class DeepClassifier(LLPClassifier):
         all epochs are run.
     calibrate : bool, default=None
         Whether to divide the logits by a temperature, which is selected by cross-validation on held-out bags. The
-        predicted classes stay the same, and training takes three times as long. None means True for
-        tables in memory with 6 to 200 bags of 32 rows or more on average, in a single process, and False
-        otherwise. On such tables networks are overconfident.
+        predicted classes stay the same, and training takes three times as long. None means only tables in memory
+        with 6 to 200 bags of 32 rows or more on average, in a single process. On these, networks are
+        overconfident.
     checkpoint : str or Path, default=None
         A file for the state of the training after each epoch. A fit that finds this file resumes from it, with the
         same result as an uninterrupted fit. It needs an integer ``random_state``.

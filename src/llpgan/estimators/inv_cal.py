@@ -36,9 +36,9 @@ class InvCal(BinaryClassifier):
     Parameters
     ----------
     C : float, default=None
-        The weight of the loss of the bags. None means 1 with the linear kernel and 100 with other kernels, in
-        whose space the means of bags lie close together. Both values were selected on held-out bags of the digits
-        data.
+        The weight of the loss of the bags. None means 1 with the linear kernel and 100 with other kernels. Both
+        were selected on held-out bags of the digits data; in the space of other kernels the means of bags lie
+        close together.
     epsilon : float, default=0.0
         The approximate deviation ε from the proportion of a bag that costs nothing. For a bag with a proportion
         close to zero or one this makes the tolerance in log-odds so wide that the bag says little, so leave it at
@@ -120,7 +120,7 @@ def fit_tubes(bag_means: Array, low: Array, high: Array, C: float) -> Linear:
 
 
 def fit_kernel_tubes(kernel: Array, low: Array, high: Array, C: float) -> tuple[Array, float]:
-    """The same in the space of a kernel (n, n) of bags: a weight a bag, and the intercept.
+    """The same in the space of a kernel (n, n) of bags: one weight per bag, and the intercept.
 
     A tube's loss is the mean of the absolute losses to its two ends, less a constant, so that scikit-learn's SVR,
     which has one tube for all, solves it with none, given each bag twice with half the weight.

@@ -26,7 +26,7 @@ class Linear:
 
     @classmethod
     def zero(cls, n_outputs: int, n_features: int) -> "Linear":
-        """Where a search starts that knows nothing."""
+        """All weights and intercepts zero, from which a search can start."""
         return cls(np.zeros((n_outputs, n_features)), np.zeros(n_outputs))
 
 

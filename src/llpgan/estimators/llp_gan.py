@@ -44,7 +44,7 @@ class LLPGAN(DeepClassifier):
     Parameters
     ----------
     proportion_weight : float, default=None
-        The weight λ of the proportion loss. None means the mean size of the bags: the larger a bag is, the less
+        The weight λ of the proportion loss. None means the mean size of the bags. The larger a bag is, the less
         its proportions say about an instance, and the adversarial terms would otherwise dominate.
     generator : torch.nn.Module or callable, default=None
         The generator: a module from noise of shape ``(n, noise_size)`` to instances in the range of the networks
@@ -57,8 +57,8 @@ class LLPGAN(DeepClassifier):
         instances, each with ``logits`` and ``features``.
     critic : {"wasserstein", "hinge"}, default=None
         The kind of critic beside the classes: "wasserstein", with a gradient penalty, or "hinge". The generator
-        then raises the score of the critic instead of minimizing ``generator_loss``. None means that the
-        classifier itself distinguishes real from generated instances.
+        then raises the score of the critic instead of minimizing ``generator_loss``. None means no critic. The
+        classifier itself then distinguishes real from generated instances.
     fakes_per_instance : float, default=1.0
         The number of instances that a step generates for each of its real instances. Fewer take less time.
     noise : {"uniform", "normal"} or callable, default="uniform"

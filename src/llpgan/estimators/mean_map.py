@@ -30,8 +30,9 @@ class MeanMap(ClassicalClassifier):
     Parameters
     ----------
     C : float, default=None
-        Inverse of the regularization strength, as in ``LogisticRegression``. None means 1 / ``condition_``²: the
-        less the bags tell the classes apart, the noisier the estimated class means are.
+        Inverse of the regularization strength, as in ``LogisticRegression``. None means 1 / ``condition_``². The
+        less the bags tell the classes apart, the noisier the estimated class means are, and the stronger they are
+        regularized.
     {tol: 1e-6}
     {inherited}
 
@@ -109,7 +110,7 @@ class MeanMap(ClassicalClassifier):
         return self._finish(bags)
 
     def _operator(self, bags: Bags, bag_means: Array) -> Array:
-        """μ, a row a class."""
+        """The mean operator μ, one row per class."""
         return bags.prior[:, None] * class_means(bag_means, bags.proportions, bags.sizes)
 
     def _probabilities(self, instances: Array) -> Array:
