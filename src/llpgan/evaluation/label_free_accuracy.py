@@ -110,7 +110,7 @@ def _one_hot(bags: Bags, predicted: Array) -> Array:
 
 
 def paired(bags: Bags, figures: Array, noise: float) -> Pairs:
-    """Class k goes with column k of figures that have a row an instance."""
+    """Class k goes with column k of figures that have one row per instance."""
     sizes = bags.sizes[:, None]
     squares = bags.means((figures**2).sum(axis=1, keepdims=True))[:, 0] * bags.sizes
     return Pairs(bags.sizes, sizes * bags.proportions, sizes * bags.means(figures), squares, noise)

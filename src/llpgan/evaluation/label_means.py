@@ -10,7 +10,7 @@ _ROUNDS = 60  # of the fixed point; it converges in a handful
 
 
 class Pairs(NamedTuple):
-    """Sums over each bag, of labels and of figures that go with them: a row a bag, pairs d along the last axis.
+    """Sums over each bag, of labels and of their figures: one row per bag, pairs d along the last axis.
 
     Axes between are figures that are estimated side by side, such as the cells of a confusion matrix.
 

@@ -126,7 +126,7 @@ class Columns:
                 raise ValueError(f"no column {name!r}{did_you_mean(name, available)}")
         for name in (*(self.only or ()), *self._typed()):
             if name in reserved:
-                raise ValueError(f"column {name!r} is the bag or the label, which is no feature to learn from")
+                raise ValueError(f"column {name!r} is the bag or the label, which cannot be a feature")
         wanted = available if self.only is None else {*self.only, *self._typed()}
         return [name for name in available if name in wanted and name not in {*self.drop, *reserved}]
 

@@ -1,4 +1,4 @@
-"""Images: a folder a bag, or a table with the path of each."""
+"""Images: one folder per bag, or a table with the path of each."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -139,7 +139,7 @@ def _opened(path: Path, where: str) -> Image.Image:
         with Image.open(path) as image:
             image.load()
         if image.mode.startswith(_WIDE):
-            raise ValueError(f"its pixels ({image.mode}) are wider than a byte; save it with 8 bits a channel")
+            raise ValueError(f"its pixels ({image.mode}) are wider than a byte; save it with 8 bits per channel")
         return image
     except FileNotFoundError:
         raise FileNotFoundError(f"{where}: there is no image {path}") from None

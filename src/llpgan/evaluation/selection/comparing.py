@@ -88,7 +88,7 @@ def compare(
     if score not in SCORES:
         raise ValueError(f"score={score!r}: must be one of {', '.join(SCORES)}")
     if n_jobs == 0:
-        raise ValueError("0 processes cannot run anything: give one at least, or -1 for one a core")
+        raise ValueError("n_jobs must not be 0: give at least 1, or -1 for one process per core")
     if time_limit is not None and not time_limit > 0:
         raise ValueError(f"a fit cannot end within {time_limit:g} seconds (time_limit): give a number above 0")
     named = candidates(methods, random_state)
