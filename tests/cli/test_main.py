@@ -248,7 +248,7 @@ def test_help_and_version(capsys):
     assert main.main(["fit", "--help"]) == 0
     said = capsys.readouterr().out
     assert "--proportions" in said
-    assert "the column, or the columns, that say which bag" in said
+    assert "The column or columns that say which bag" in said
 
 
 @pytest.mark.slow

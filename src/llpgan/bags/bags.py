@@ -24,30 +24,50 @@ _ROWS_AT_ONCE = 2**14  # of sums over bags, so that no second table of instances
 
 @dataclass(frozen=True, eq=False)
 class Bags:
-    """Instances, the bag of each, and the class proportions of each bag; checked when it is made.
+    """Instances, the bag of each instance, and the class proportions of each bag.
 
-    Make one with :meth:`from_tables`, :meth:`from_arrays`, :meth:`from_labels` or :meth:`from_row_proportions`.
-    Bags stand in the sorted order of their ids (of first appearance, where ids cannot be compared), whatever the
-    order of rows.
+    Use :meth:`from_tables`, :meth:`from_arrays`, :meth:`from_labels` or :meth:`from_row_proportions` to make an
+    object of this class. All input is checked when it is made. Bags are sorted by their ids, or by first
+    appearance if ids cannot be compared, so that the order of rows does not matter.
 
-    Attributes:
-        instances: one row an instance: a table ``(N, features)`` or images ``(N, channels, height, width)``.
-            A memory-mapped array stays one, and :class:`~llpgan.bags.stored_instances.StoredInstances` stay in
-            their file.
-        bag_index: for each row the position of its bag in ``bag_ids``; a
-            :class:`~llpgan.bags.sorted_rows.SortedBagIndex` where rows stand bag after bag in a file.
-        proportions: ``(n_bags, n_classes)``; rows sum to one.
-        bag_ids: the bags' names, any hashable values.
-        classes: the classes' names, in the order of the columns of ``proportions``.
-        features: the columns' names, if the instances came with names.
-        encoder: how a user's rows became these instances, so that a model can do the same with new ones.
-        known: what is known of the shares, where it is less than a full, exact vector; ``proportions`` then
-            holds one vector that it allows. Methods that cannot learn from less refuse such bags.
-        bag_weights: how much each bag counts beside the others; None where all count the same.
-        weights: how much each row counts in its bag; None where all count the same. A weight of three is the same
-            as the row three times.
-        tolerance: proportions that sum to one only within this much are renormalised; beyond it, an error.
+    Parameters
+    ----------
+    instances : ndarray of shape (n_samples, n_features) or (n_samples, channels, height, width)
+        The instances, one per row. A memory-mapped array stays memory-mapped, and
+        :class:`~llpgan.tables.store.StoredInstances` stay in their file.
+    bag_index : ndarray of shape (n_samples,)
+        The position in ``bag_ids`` of the bag of each row.
+    proportions : ndarray of shape (n_bags, n_classes)
+        The proportions of the classes, one row per bag. Each row sums to one.
+    bag_ids : tuple
+        The names of the bags, which may be any hashable values.
+    classes : ndarray of shape (n_classes,)
+        The names of the classes, in the order of the columns of ``proportions``.
+    features : sequence of str, default=None
+        The names of the columns. None means that the instances have no named columns.
+    encoder : Encoder, default=None
+        The encoder that turned the rows of a user's table into these instances. A model uses it to encode new
+        rows.
+    weights : ndarray of shape (n_samples,), default=None
+        How much each row counts in its bag. None means that all rows count the same; a weight of three is the same
+        as the row three times.
+    known : KnownShares, default=None
+        What is known of the shares, if it is less than a full, exact vector. ``proportions`` then holds one vector
+        that it allows, and methods that need all shares refuse such bags.
+    bag_weights : ndarray of shape (n_bags,), default=None
+        How much each bag counts beside the others. None means that all bags count the same.
+    tolerance : float, default=0.01
+        Proportions whose sum differs from one by at most this much are normalized; larger differences raise an
+        error.
 
+    See Also
+    --------
+    llpgan.tables.store.open_store : Bags that are larger than memory.
+    llpgan.data.bagging : Functions that divide labelled data into bags.
+
+    Examples
+    --------
+    >>> from llpgan import Bags
     >>> bags = Bags.from_arrays(
     ...     instances=[[1.0], [2.0], [3.0]],
     ...     bag_of_row=["Ohio", "Iowa", "Ohio"],
@@ -108,29 +128,59 @@ class Bags:
         weight: str | None = None,
         tolerance: float = 0.01,
     ) -> "Bags":
-        """Make bags from what users have: a table of rows, and a table of the bags' proportions or counts.
+        """Make bags from a table of rows and a table of the proportions or counts of the bags.
 
-        Args:
-            instances: a CSV or Parquet file, a pandas or polars frame, a dict of columns; a table of paths of
-                images, or a folder with a folder of images a bag; an ``.npz`` with an array ``instances``; or a
-                store (see :mod:`llpgan.tables.store`), which needs nothing else.
-            proportions: a table with a row a bag: the columns of the bag, and a column a class.
-            bag: the column, or the columns, that say which bag a row belongs to; in both tables.
-            counts: a table like ``proportions`` that holds counts, which may be of a larger population.
-            label: a column of labels: it is never a feature. Without proportions and counts, it is counted in
-                each bag, and then forgotten.
-            classes: the columns of ``proportions`` or ``counts`` that are classes; None for all but the bag's.
-            columns: which columns are features and of what kind; None to see it from their values.
-            image: the column that holds paths of images.
-            image_size: height and width that all images are brought to.
-            lower: a table like ``proportions`` with the smallest possible shares, instead of proportions.
-            upper: the same with the largest possible shares.
-            partial: whether an empty cell of ``proportions`` stands for a share that is not known.
-            proportions_sd: the standard deviation of noise in the proportions, where there is noise.
-            weight: a column that says how much each row counts in its bag: survey weights, or counts of identical
-                rows. It is never a feature.
-            tolerance: proportions that sum to one only within this much are renormalised; beyond it, an error.
+        Parameters
+        ----------
+        instances : table or path
+            The rows: a CSV or Parquet file, a pandas or polars frame, or a dict of columns. Also a table of paths
+            of images, a folder with one folder of images per bag, an ``.npz`` file with an array ``instances``, or
+            a store (see :mod:`llpgan.tables.store`), which needs no other argument.
+        proportions : table or path, default=None
+            A table with one row per bag: the columns of the bag, and one column per class.
+        bag : str or sequence of str, default=None
+            The column or columns that say which bag a row belongs to. Both tables have them.
+        counts : table or path, default=None
+            A table like ``proportions`` that holds counts, which may refer to a larger population.
+        label : str, default=None
+            A column of labels, which is never used as a feature. Without ``proportions`` and ``counts``, the
+            labels are counted in each bag and then discarded.
+        classes : sequence of str, default=None
+            The columns of ``proportions`` or ``counts`` that are classes. None means all columns but those of the
+            bag.
+        columns : Columns, default=None
+            Which columns are features, and of what kind. None means that it is inferred from their values.
+        image : str, default=None
+            The column that holds the paths of images.
+        image_size : tuple of int, default=None
+            The height and width that all images are resized to. None means that they are not resized.
+        lower : table or path, default=None
+            A table like ``proportions`` with the smallest possible shares, instead of proportions or counts.
+        upper : table or path, default=None
+            A table like ``proportions`` with the largest possible shares.
+        partial : bool, default=False
+            Whether an empty cell of ``proportions`` stands for a share that is not known.
+        proportions_sd : float, default=None
+            The standard deviation of noise in the proportions. None means that they are exact.
+        weight : str, default=None
+            A column that says how much each row counts in its bag: survey weights, or counts of identical rows. It
+            is never used as a feature.
+        tolerance : float, default=0.01
+            Proportions whose sum differs from one by at most this much are normalized; larger differences raise an
+            error.
 
+        Returns
+        -------
+        Bags
+            The bags.
+
+        Raises
+        ------
+        ValueError
+            If a table cannot be read, a column is missing, or the two tables do not have the same bags.
+
+        Examples
+        --------
         >>> people = {"age": [20, 60, 44], "state": ["Ohio", "Iowa", "Ohio"]}
         >>> results = {"state": ["Iowa", "Ohio"], "no": [1.0, 0.5], "yes": [0.0, 0.5]}
         >>> Bags.from_tables(people, results, bag="state")
@@ -173,17 +223,46 @@ class Bags:
         weights: ArrayLike | None = None,
         tolerance: float = 0.01,
     ) -> Self:
-        """Make bags from instances, the bag of each, and the proportions *or* the counts of each bag.
+        """Make bags from instances, the bag of each instance, and the proportions or counts of each bag.
 
-        ``proportions`` (or ``counts``) are keyed by bag: a dict of rows, a frame (bags in its index, or in its
-        column ``key``; its other columns are the classes), or an array with one row per bag in the order of the
-        sorted ids. Counts are divided by their sum: they may be of a part of the bag, or of a larger population
-        from which its rows were drawn.
+        Parameters
+        ----------
+        instances : array-like of shape (n_samples, n_features) or (n_samples, channels, height, width)
+            The instances.
+        bag_of_row : array-like of shape (n_samples,)
+            The id of the bag of each row.
+        proportions : dict, frame or array-like, default=None
+            The proportions of each bag: a dict from bag id to proportions, a frame with the bag ids in its index
+            or in its column ``key`` and one column per class, or an array with one row per bag in the order of the
+            sorted ids.
+        counts : dict, frame or array-like, default=None
+            Counts in the same form, instead of proportions. They are divided by their sum, so they may refer to a
+            part of the bag or to a larger population from which its rows were drawn.
+        classes : array-like of shape (n_classes,), default=None
+            The names of the classes. None means the columns of a frame, and otherwise 0, 1, and so on.
+        key : str, default=None
+            The column of a frame that holds the bag ids. None means its index.
+        lower : dict, frame or array-like, default=None
+            The smallest possible shares of each bag, in the same form, instead of proportions or counts.
+        upper : dict, frame or array-like, default=None
+            The largest possible shares of each bag.
+        partial : bool, default=False
+            Whether NaN in ``proportions`` stands for a share that is not known.
+        proportions_sd : float or array-like of shape (n_bags,), default=None
+            The standard deviation of noise in the proportions. None means that they are exact.
+        weights : array-like of shape (n_samples,), default=None
+            How much each row counts in its bag. None means that all rows count the same.
+        tolerance : float, default=0.01
+            Proportions whose sum differs from one by at most this much are normalized; larger differences raise an
+            error.
 
-        Where less is known than a full vector: ``partial=True`` takes NaN for a share that is not known, ``lower``
-        and ``upper`` (keyed in the same way, one or both) are bounds of the shares, and ``proportions_sd`` is the
-        standard deviation of noise in them, for all bags or for each. ``weights`` says how much each row counts.
+        Returns
+        -------
+        Bags
+            The bags.
 
+        Examples
+        --------
         >>> Bags.from_arrays([[1.0], [2.0], [3.0]], [7, 7, 7], counts={7: [1, 2]}).proportions.round(2)
         array([[0.33, 0.67]])
         """
@@ -222,10 +301,26 @@ class Bags:
         features: Sequence[str] | None = None,
         weights: ArrayLike | None = None,
     ) -> Self:
-        """Take each bag's proportions from its rows' labels, and forget the labels.
+        """Make bags with the proportions of the labels of their rows, and discard the labels.
 
-        Without ``groups``, the bag of each row, every row is a bag of its own: ordinary supervised learning.
+        Parameters
+        ----------
+        instances : array-like of shape (n_samples, n_features) or (n_samples, channels, height, width)
+            The instances.
+        labels : array-like of shape (n_samples,)
+            The label of each row.
+        groups : array-like of shape (n_samples,), default=None
+            The bag of each row. None means that each row is a bag of its own: ordinary supervised learning.
+        features : sequence of str, default=None
+            The names of the columns. None means those of a frame.
 
+        Returns
+        -------
+        Bags
+            The bags.
+
+        Examples
+        --------
         >>> Bags.from_labels([[1.0], [2.0], [3.0]], ["no", "yes", "yes"], groups=[0, 0, 1]).proportions
         array([[0.5, 0.5],
                [0. , 1. ]])
@@ -261,10 +356,32 @@ class Bags:
         weights: ArrayLike | None = None,
         tolerance: float = 0.01,
     ) -> Self:
-        """Take the proportions of each bag from its rows, which must agree.
+        """Make bags from proportions that are repeated in each row of a bag.
 
-        Without ``groups``, the bag of each row, proportions must be zeros and ones: labels, one a row.
+        Parameters
+        ----------
+        instances : array-like of shape (n_samples, n_features) or (n_samples, channels, height, width)
+            The instances.
+        row_proportions : array-like of shape (n_samples, n_classes)
+            In each row the proportions of its bag. The rows of a bag must agree.
+        groups : array-like of shape (n_samples,), default=None
+            The bag of each row. None means that each row is a bag of its own; its proportions must then be zeros
+            and a single one.
+        classes : array-like of shape (n_classes,), default=None
+            The names of the classes. None means the columns of a frame, and otherwise 0, 1, and so on.
+        features : sequence of str, default=None
+            The names of the columns. None means those of a frame.
+        tolerance : float, default=0.01
+            Proportions whose sum differs from one by at most this much are normalized; larger differences raise an
+            error.
 
+        Returns
+        -------
+        Bags
+            The bags.
+
+        Examples
+        --------
         >>> Bags.from_row_proportions([[1.0], [2.0]], [[0.5, 0.5], [0.5, 0.5]], groups=["a", "a"]).n_bags
         1
         """
@@ -385,12 +502,12 @@ class Bags:
 
     @property
     def n_bags(self) -> int:
-        """How many bags there are."""
+        """The number of bags."""
         return len(self.bag_ids)
 
     @property
     def n_classes(self) -> int:
-        """How many classes there are."""
+        """The number of classes."""
         return len(self.classes)
 
     @cached_property
@@ -418,12 +535,12 @@ class Bags:
 
     @cached_property
     def starts(self) -> NDArray[np.int64]:
-        """Where each bag begins in ``row_order``."""
+        """The position in ``row_order`` at which each bag starts."""
         return np.cumsum(self.sizes) - self.sizes
 
     @cached_property
     def row_order(self) -> NDArray[np.int64]:
-        """All rows, bag after bag."""
+        """The indices of all rows, sorted by bag."""
         if sizes_if_sorted(self.bag_index) is not None:
             return cast(NDArray[np.int64], RowsInOrder(len(self.bag_index)))
         if np.all(self.bag_index[1:] >= self.bag_index[:-1]):
@@ -443,15 +560,38 @@ class Bags:
         return hashlib.blake2b(content, digest_size=8).hexdigest()
 
     def rows_of(self, bag: int) -> NDArray[np.int64]:
-        """The rows of one bag, by its position in ``bag_ids``."""
+        """Return the rows of one bag.
+
+        Parameters
+        ----------
+        bag : int
+            The position of the bag in ``bag_ids``.
+
+        Returns
+        -------
+        ndarray of int
+            The indices of its rows.
+        """
         start = self.starts[bag]
         return self.row_order[start : start + self.sizes[bag]]
 
     def subset(self, which: ArrayLike) -> Self:
-        """Some of the bags, whole: by their positions in ``bag_ids``, or a truth value a bag.
+        """Select whole bags.
 
-        Of instances that stay in a file, those of the chosen bags are read into memory.
+        The instances of the selected bags are read into memory if they were in a file.
 
+        Parameters
+        ----------
+        which : array-like of int or bool
+            The positions of the bags in ``bag_ids``, or one truth value per bag.
+
+        Returns
+        -------
+        Bags
+            The selected bags.
+
+        Examples
+        --------
         >>> bags = Bags.from_labels([[1.0], [2.0], [6.0]], [0, 1, 0], groups=["a", "b", "a"])
         >>> bags.subset([0]).instances.tolist(), bags.subset([False, True]).bag_ids
         ([[1.0], [6.0]], ('b',))
@@ -460,8 +600,22 @@ class Bags:
         return self.part(np.sort(self.row_order[rows_of_bags(self.starts[chosen], self.sizes[chosen])]))
 
     def part(self, rows: ArrayLike) -> Self:
-        """Some of the rows: each bag that has any keeps its proportions, as a sample of it has them up to chance.
+        """Select rows; each bag that keeps any row keeps its proportions.
 
+        A random sample of a bag has the same proportions in expectation.
+
+        Parameters
+        ----------
+        rows : array-like of int or bool
+            The indices of the rows, or one truth value per row.
+
+        Returns
+        -------
+        Bags
+            The bags of the selected rows.
+
+        Examples
+        --------
         >>> bags = Bags.from_labels([[1.0], [2.0], [6.0]], [0, 1, 0], groups=["a", "a", "b"])
         >>> bags.part([1]).bag_ids, bags.part([1]).proportions
         (('a',), array([[0.5, 0.5]]))
@@ -480,8 +634,27 @@ class Bags:
         )
 
     def means(self, values: Array, weights: ArrayLike | None = None) -> NDArray[np.float64]:
-        """The mean over each bag of values that have one row per instance, weighted as the rows are.
+        """Compute the mean of values over each bag.
 
+        Parameters
+        ----------
+        values : ndarray of shape (n_samples, n_columns)
+            The values, one row per instance.
+        weights : array-like of shape (n_samples,), default=None
+            The weight of each row. None means equal weights.
+
+        Returns
+        -------
+        ndarray of shape (n_bags, n_columns)
+            The means, one row per bag.
+
+        Raises
+        ------
+        ValueError
+            If the weights of a bag sum to zero.
+
+        Examples
+        --------
         >>> Bags.from_labels([[1.0], [2.0], [6.0]], [0, 1, 0], groups=["a", "a", "b"]).means(np.eye(3)[:, :2])
         array([[0.5, 0.5],
                [0. , 0. ]])
@@ -495,8 +668,24 @@ class Bags:
         return sums / totals[:, None]
 
     def blocks(self, n_rows: int) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
-        """All rows, bag after bag and so many at a time: the rows, their bags, and where each bag starts.
+        """Iterate over all rows, sorted by bag, in blocks.
 
+        Parameters
+        ----------
+        n_rows : int
+            The number of rows of a block; the last block may have fewer.
+
+        Yields
+        ------
+        rows : ndarray of int
+            The indices of the rows of the block.
+        bags : ndarray of int
+            The positions of their bags.
+        starts : ndarray of int
+            The positions in ``rows`` at which each of these bags starts.
+
+        Examples
+        --------
         >>> bags = Bags.from_labels(np.eye(3), [0, 1, 0], groups=["a", "b", "a"])
         >>> [[part.tolist() for part in block] for block in bags.blocks(2)]
         [[[0, 2], [0], [0]], [[1], [1], [0]]]

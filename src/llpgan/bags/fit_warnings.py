@@ -29,15 +29,15 @@ WHAT_TO_TRY = (
 
 
 class TrainingWarning(UserWarning):
-    """Something went wrong while a method learned; what it has learned may be of no use."""
+    """Warning that something went wrong in training, so that the model may be of no use."""
 
 
 class UninformativeBagsWarning(TrainingWarning):
-    """The bags cannot tell the classes apart, whatever the method."""
+    """Warning that no method can tell the classes apart from these bags."""
 
 
 class TrainingError(ValueError):
-    """A training that ended in weights or predictions that are not finite: there is no model."""
+    """Error of a training that ended in weights or predictions that are not finite."""
 
 
 class Watcher:
@@ -195,12 +195,19 @@ def collapse(method: str, probabilities: Array, prior: Array, classes: Array) ->
 def explained_share(proportions: Array, predicted: Array, prior: Array, noise: Array | float = 0.0) -> float:
     """How much of the differences between bags is explained: 1 if all bags are met, 0 as by the overall shares.
 
-    Args:
-        proportions: of each bag.
-        predicted: the mean prediction of each bag, or of a sample of it.
-        prior: the overall shares.
-        noise: the expected squared error of each bag's mean prediction, where it is a sample's.
+    Parameters
+    ----------
+    proportions : ndarray
+        Of each bag.
+    predicted : ndarray
+        The mean prediction of each bag, or of a sample of it.
+    prior : ndarray
+        The overall shares.
+    noise : ndarray or float, default=0.0
+        The expected squared error of each bag's mean prediction, where it is a sample's.
 
+    Examples
+    --------
     >>> proportions = np.array([[0.2, 0.8], [0.6, 0.4]])
     >>> explained_share(proportions, proportions, prior=np.array([0.4, 0.6]))
     1.0

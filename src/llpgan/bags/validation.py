@@ -18,7 +18,7 @@ LARGEST = 1e38  # of an instance's values: single precision ends at 3.4e38, and 
 
 
 def instances(values: Array, features: Sequence[str] | None = None, first_row: int = 0) -> None:
-    """Refuse what is not a non-empty array of finite numbers up to 1e38, one row an instance.
+    """Refuse what is not a non-empty array of finite numbers up to 1e38, one row per instance.
 
     Messages count rows from ``first_row`` on, where the instances are a part of all.
     """
@@ -143,7 +143,9 @@ def counts_as_proportions(table: Table, bag_ids: Sequence[Hashable], classes: Se
     if table.shape[1] != len(classes):
         raise ValueError(f"{len(classes)} class names, but counts of shape {table.shape}")
     for bag, column in np.argwhere(~(np.isfinite(table) & (table >= 0))):
-        raise ValueError(f"bag {bag_ids[bag]!r}: {table[bag, column]:g} of class {classes[column]!r} is no count")
+        raise ValueError(
+            f"bag {bag_ids[bag]!r}: {table[bag, column]:g} of class {classes[column]!r} is not a count"
+        )
     sums = table.sum(axis=1, keepdims=True)
     for bag in np.flatnonzero(sums == 0).tolist():
         raise ValueError(f"bag {bag_ids[bag]!r}: its counts sum to 0")

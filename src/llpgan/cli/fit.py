@@ -48,23 +48,33 @@ def fit(
 ) -> LLPClassifier:
     """Learn a classifier of rows from the class proportions of their bags, and save it with a report.
 
-    Examples:
-        llpgan fit people.csv --bag state --proportions results.csv --out model
+    Parameters
+    ----------
+    data : str
+        A table of rows (.csv, .csv.gz, .parquet), a folder with one folder of images per bag, an .npz file, or a
+        store, which stays on disk and has its proportions.
+    method : LLPClassifier, default=None
+        The name of the method, such as DLLP. Its settings are given as --method.epochs 50. None means BagLogistic
+        for tables and DLLP for tables in a store; for up to 5,000 small images, the best of BagLogistic, DLLP and
+        LLPGAN on held-out bags; and DLLP for more or larger images.
+    hold_out : float, default=0.0
+        The share of bags that is held out of training. The report then shows how well the model fits them.
+    label_names : sequence of str, default=()
+        The class of each value of the label, in the sorted order of the values, if they have other names.
+    random_state : int, default=0
+        The seed of the method, unless it is set there. The same seed gives the same model.
+    out : str, default="model"
+        The folder for the model and its report.html.
+    report : bool, default=True
+        Whether to write a report.
+    overwrite : bool, default=False
+        Replace a model that is there.
+    **tables : dict
+        The parameters of Bags.from_tables.
 
-    Args:
-        data: a table of rows (.csv, .csv.gz, .parquet), a folder of folders of images (each a bag), an .npz, or a
-            store, which stays on disk and holds its proportions already.
-        method: the method by name, such as DLLP; its settings as --method.epochs 50. If none is named, tables are
-            learned by BagLogistic, in seconds, and tables in a store by DLLP; for up to 5,000 small images,
-            held-out bags choose between BagLogistic, DLLP and LLPGAN; more or larger ones are learned by DLLP.
-        hold_out: the share of the bags that is kept out of training; the report then tells how well the model
-            meets them.
-        label_names: the class of each of the label's values, in their sorted order, where they have other names.
-        random_state: the method's random_state, if that is not set: the same seed gives the same model.
-        out: the folder for the model and its report.html.
-        report: whether to write a report.
-        overwrite: replace the model that is there.
-        tables: see Bags.from_tables.
+    Examples
+    --------
+    llpgan fit people.csv --bag state --proportions results.csv --out model
     """
     refuse_idle_names(label_names, tables)
     console = terminal(stderr=True, quiet=not is_first_process())

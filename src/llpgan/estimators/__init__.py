@@ -3,6 +3,8 @@
 from importlib import import_module
 from typing import Any
 
+__all__ = ["METHODS", "estimator_class"]
+
 # The one list of methods, by class, with the module that holds it: the package's names, the common tests and the
 # comparisons read it. Nothing is imported here, so that a method without torch never loads it.
 METHODS = {
@@ -26,5 +28,21 @@ METHODS = {
 
 
 def estimator_class(name: str) -> Any:
-    """The class of a method, by a name of :data:`METHODS`."""
+    """Return the class of a method.
+
+    Parameters
+    ----------
+    name : str
+        The name of the method, one of :data:`METHODS`.
+
+    Returns
+    -------
+    type
+        The class of the estimator.
+
+    Examples
+    --------
+    >>> estimator_class("MeanMap")
+    <class 'llpgan.estimators.mean_map.MeanMap'>
+    """
     return getattr(import_module(METHODS[name]), name)

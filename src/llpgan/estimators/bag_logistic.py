@@ -20,28 +20,50 @@ _LEAST = 1e-12  # of a mean prediction, so that its logarithm is finite
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class BagLogistic(ClassicalClassifier):
-    """Logistic regression on bags: DLLP's loss with a linear classifier, averaged over resamples of the bags.
+    """Logistic regression on bags: the mean prediction of each bag is fitted to its proportions.
 
-    Minimises, over n bags with proportions p_i and mean predictions p̄_i of softmax(θ·x),
+    The loss is that of :class:`DLLP` with a linear classifier. With proportions p_i of bag i and mean predictions
+    p̄_i of softmax(θ·x), the method minimizes
 
         −Σ_i p_i · log p̄_i + ‖θ‖² / 2C
 
-    Few bags leave many such classifiers about equally good. So it is solved again and again on bags drawn with
-    replacement, and the probabilities are averaged (Breiman's bagging, here of bags), which rests on none alone.
+    Few bags leave many such classifiers about equally good. The problem is therefore solved for many bootstrap
+    samples of the bags, and the predicted probabilities are averaged (bagging [1]_), so that the result does not
+    depend on any single one of them.
 
-    Args:
-        C: inverse strength of the penalty, against which each bag's loss counts once.
-        n_resamples: how many classifiers are averaged; 0 for one, of the bags as they are.
-        limit: standardised columns are bent so that none gets further than this from its mean: neither an outlier
-            nor a rare category then decides alone. None leaves them straight.
-        tol: the largest slope of the mean loss that counts as zero.
-        random_state: an integer makes the fit repeatable.
-        others: see :class:`~llpgan.estimators.classical.ClassicalClassifier`.
+    Parameters
+    ----------
+    C : float, default=100.0
+        Inverse of the regularization strength. The loss of each bag counts once against the penalty.
+    n_resamples : int, default=100
+        The number of bootstrap samples whose classifiers are averaged. 0 means a single classifier, fitted to the
+        bags as they are.
+    limit : float, default=3.0
+        Standardized columns are squashed so that no value is further than this from the mean. An outlier or a rare
+        category then cannot decide alone. None leaves the columns as they are.
+    {tol: 1e-4}
+    {random_state: the bootstrap samples of the bags}
+    {inherited}
 
-    Attributes:
-        models_: weights and intercepts on the features, of each classifier.
+    Attributes
+    ----------
+    models_ : list of Linear
+        The weights and intercepts of each classifier on the features.
+    {inherited}
 
+    See Also
+    --------
+    DLLP : The same loss with a network.
+    MeanMap : Logistic regression on estimated class means.
+
+    References
+    ----------
+    .. [1] L. Breiman, "Bagging predictors", Machine Learning 24, 1996.
+
+    Examples
+    --------
     >>> import numpy as np
+    >>> from llpgan import BagLogistic
     >>> X = np.arange(40.0)[:, None]
     >>> y, bag = (X[:, 0] >= 20).astype(int), np.arange(40) // 8
     >>> model = BagLogistic(random_state=0).fit(X, y, groups=bag)
@@ -69,7 +91,18 @@ class BagLogistic(ClassicalClassifier):
     }
 
     def fit_bags(self, bags: Bags) -> Self:
-        """Learn from bags."""
+        """Learn from bags.
+
+        Parameters
+        ----------
+        bags : Bags
+            The bags to learn from.
+
+        Returns
+        -------
+        Self
+            The fitted estimator.
+        """
         self._start(bags)
         features = self._learn_features(bags)
         with one_blas_thread():

@@ -13,14 +13,26 @@ from llpgan.utils.arrays import Array
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ClassicalClassifier(LLPClassifier):
-    """A method that learns from rows of features; images are taken as the row of their pixels.
+    """Base class of the methods without a network, which learn from rows of features.
 
-    Args:
-        standardize: bring instances to one scale first, as the deep methods do, so that units do not matter. The
-            columns of a table get mean 0 and standard deviation 1 each (less, where rare values lie far out, see
-            :func:`llpgan.bags.column_scales.steady`); the pixels of images, which have one unit,
-            mean 0 each and standard deviation 1 together. False takes the instances as they are, as scikit-learn's
-            linear models and kernels do.
+    Images are taken as rows of their pixels.
+
+    Parameters
+    ----------
+    standardize : bool, default=True
+        Whether to standardize the instances first, so that their units do not matter. Each column of a table is
+        scaled to mean 0 and standard deviation 1, or less if rare values lie far out (see
+        :func:`llpgan.bags.column_scales.steady`). The pixels of images, which share one unit, get mean 0 each and
+        standard deviation 1 together. If False, the instances are used as they are, as in scikit-learn's linear
+        models and kernels.
+
+    Attributes
+    ----------
+    {inherited}
+    shift_ : ndarray of shape (n_features,) or float
+        What is subtracted from each feature.
+    scale_ : ndarray of shape (n_features,) or float
+        What each feature is then divided by.
     """
 
     standardize: bool = True

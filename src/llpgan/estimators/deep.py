@@ -50,49 +50,93 @@ _ONLY_WATCHING = {"verbose", "checkpoint", "tensorboard"}  # settings that do no
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class DeepClassifier(LLPClassifier):
-    """Settings that every deep method has. They are stored as given, and checked when it is fitted.
+    """Base class of the deep methods: their settings, networks, training and predictions.
 
-    Args:
-        classifier: a module from instances to logits and features; or a function of shape, classes and
-            activation that makes one; or None, for the network that goes with the instances' shape. A module is
-            copied, and training starts from its weights.
-        activation: of the default networks, "leaky_relu" (as the authors' code) or "relu" (as the paper's text).
-        proportion_loss: "exact"; or the loss of a later method: "moments", "counts", "transport" or "assignment",
-            for bags drawn at random also "dsq" or "easyllp"; or a function of logits, bag index and proportions.
-        epochs: how often every bag is seen.
-        bags_per_step: how many whole bags a step takes; None for as many as have some 64 instances.
-        max_instances_per_step: how many instances a network sees at once; a step with more is computed in chunks
-            of this size, with the same gradient, a third more time, and the memory of one chunk. None for all.
-        mini_bag_size: from each larger bag a step takes only a new sample of this size: quicker, and approximate.
-            The exact proportion loss is freed of the sample's bias (to second order). None for whole bags.
-        learning_rate: of Adam; None for 3e-3 on tables; on images 1e-3 with MNIST's networks, 3e-4 with CIFAR's.
-        betas: of Adam; None for (0.5, 0.999) on tables and (0.5, 0.99) on images.
-        weight_decay: of Adam, decoupled from the gradient.
-        decay_from: from this part of the epochs on, the learning rate falls linearly to zero; 1 keeps it.
-        average: decay of the moving average of weights that predicts; 0 for the weights themselves.
-        augment: how images are changed each time that they are seen in training, at random: "shifts" (by up to an
-            eighth of their sides), "shifts_and_flips" (also left to right), or a function from a batch of
-            instances, on the device, to another of the same shape; None for instances as they are. Bags keep their
-            proportions.
-        validation_fraction: the share of bags that are held out of training. Where there are any, the last epoch
-            is kept that meets them as well as the best does, up to one standard error over bags.
-        patience: stop after so many epochs without improvement on held-out bags.
-        calibrate: whether to divide logits by a temperature, so that networks trained without a third of the bags
-            each meet those as well as they can, and are no surer than need be. The classes stay as they are, the
-            training takes three times as long. None for tables in memory with 6 to 200 bags of 32 rows or more on
-            average, in one process: on these, networks are far too sure of themselves.
-        checkpoint: a file for the state after each epoch. A fit that finds it goes on from there, and ends as if
-            it had never been interrupted. Needs an integer ``random_state``.
-        tensorboard: a folder for a TensorBoard log.
-        device: "auto", "cpu", "cuda", "cuda:1", "mps".
-        precision: "auto", "32-true", "bf16-mixed", "16-mixed" or "64-true", as Fabric names them. "auto" trains
-            networks of several convolutions in "bf16-mixed" where the device computes in bfloat16 natively (recent
-            GPUs, CPUs with AVX512-BF16 or AMX), and all others in "32-true". Predictions are always in 32 bit.
-        verbose: whether to show progress: a bar in a terminal, else a few lines.
-        random_state: an integer makes the fit repeatable.
+    Parameters are stored as given, and checked when the model is fitted.
 
-    Attributes:
-        temperature_: by which logits are divided; 1 where nothing was calibrated.
+    Parameters
+    ----------
+    classifier : torch.nn.Module or callable, default=None
+        The network: a module that returns logits and features for a batch of instances, or a callable that makes
+        one from the shape of an instance, the number of classes and the activation. A module is copied, and
+        training starts from its weights. None means the network that suits the shape of the instances. See
+        :func:`~llpgan.training.networks.default_pair` for these networks.
+    activation : {"leaky_relu", "relu"}, default="leaky_relu"
+        The activation of the networks that are made: "leaky_relu", as in the authors' code, or "relu", as in the
+        text of the paper.
+    proportion_loss : {"exact", "bound"} or callable, default="exact"
+        The loss of a bag: "exact", or "bound" for the lower bound of the paper. With the bound, predictions are
+        corrected for its bias towards the prior, which is right for bags drawn at random. A callable takes the
+        logits, the bag of each instance and the proportions.
+    epochs : int, default=100
+        The number of passes over the bags.
+    bags_per_step : int, default=None
+        The number of whole bags in each step. None means as many as have about 64 instances together.
+    max_instances_per_step : int, default=None
+        The maximum number of instances that a network sees at once. A larger step is computed in chunks of this
+        size, with the same gradient, in about a third more time and with the memory of one chunk. None means no
+        limit.
+    mini_bag_size : int, default=None
+        The number of instances that a step samples from each larger bag. This is faster than whole bags, but
+        approximate; the exact proportion loss is corrected for the bias of the sample to second order. None means
+        whole bags.
+    learning_rate : float, default=None
+        The learning rate of Adam. None means 0.003 for tables, 0.001 for grey images of up to 28 x 28 pixels, and
+        0.0003 for other images.
+    betas : tuple of float, default=None
+        The two decay rates of Adam. None means (0.5, 0.999) for tables and (0.5, 0.99) for images.
+    weight_decay : float, default=0.0
+        The weight decay of Adam, decoupled from the gradient.
+    decay_from : float, default=0.5
+        The fraction of the epochs after which the learning rate decreases linearly to zero. 1 keeps it constant.
+    average : float, default=0.999
+        The decay of the moving average of the weights that is used for prediction. 0 means the weights themselves.
+    augment : {"shifts", "shifts_and_flips"} or callable, default=None
+        The random changes that images go through each time they are seen in training. "shifts" moves them by up to
+        an eighth of their height and width, and "shifts_and_flips" also mirrors half of them. A callable takes a
+        batch of instances on the device and returns another of the same shape. The proportions of bags stay the
+        same. None means no augmentation.
+    validation_fraction : float, default=0.0
+        The fraction of bags that is held out of training. If there are any, the model keeps the last epoch that
+        fits them as well as the best epoch does, within one standard error over bags.
+    patience : int, default=None
+        The number of epochs without improvement on the held-out bags after which training stops. None means that
+        all epochs are run.
+    calibrate : bool, default=None
+        Whether to divide the logits by a temperature, which is selected by cross-validation on held-out bags. The
+        predicted classes stay the same, and training takes three times as long. None means only tables in memory
+        with 6 to 200 bags of 32 rows or more on average, in a single process. On these, networks are
+        overconfident.
+    checkpoint : str or Path, default=None
+        A file for the state of the training after each epoch. A fit that finds this file resumes from it, with the
+        same result as an uninterrupted fit. It needs an integer ``random_state``.
+    tensorboard : str or Path, default=None
+        A folder for a TensorBoard log.
+    device : str, default="auto"
+        The device to train and predict on, such as "cpu", "cuda", "cuda:1" or "mps". "auto" selects the best
+        device that is available.
+    precision : str, default="auto"
+        The precision of the training: "auto", "32-true", "bf16-mixed", "16-mixed" or "64-true", as named by
+        Lightning Fabric. "auto" selects "bf16-mixed" for networks with several convolutions if the device computes
+        in bfloat16 natively (recent GPUs, and CPUs with AVX512-BF16 or AMX), and "32-true" otherwise. Predictions
+        are always computed in 32 bit.
+    verbose : bool, default=False
+        Whether to show progress, as a bar in a terminal and otherwise as a few lines.
+    {random_state: the first weights, the order of bags, dropout, augmentation and noise}
+
+    Attributes
+    ----------
+    classifier_ : torch.nn.Module
+        The trained network, on the CPU.
+    history_ : list of dict
+        The losses and other figures of the training: one dict per epoch.
+    temperature_ : float
+        The temperature by which logits are divided; 1 if the model is not calibrated.
+    prior_ : ndarray of shape (n_classes,)
+        The proportion of each class among all training instances.
+    bag_size_ : float
+        The harmonic mean of the sizes of the training bags.
+    {inherited}
     """
 
     classifier: nn.Module | MakeClassifier | None = None
@@ -154,11 +198,27 @@ class DeepClassifier(LLPClassifier):
     ) -> Self:
         """Learn from bags.
 
-        Args:
-            bags: to learn from.
-            held_out: bags to choose the epoch by, instead of a ``validation_fraction`` of the others.
-            monitor: called after each epoch with this estimator, ready to predict; what it returns joins the
-                epoch's row in ``history_``. It chooses nothing.
+        Parameters
+        ----------
+        bags : Bags
+            The bags to learn from.
+        held_out : Bags, default=None
+            Bags to select the epoch by, instead of a ``validation_fraction`` of the training bags.
+        monitor : callable, default=None
+            A function that is called after each epoch with this estimator, ready to predict, and returns a dict of
+            figures. They are added to the dict of the epoch in ``history_``. It does not affect training.
+
+        Returns
+        -------
+        Self
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If parameters contradict each other or do not suit the bags.
+        TrainingError
+            If the training ends in weights that are not finite.
         """
         self._start(bags)
         refuse_betas(self.betas)

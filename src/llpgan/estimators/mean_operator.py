@@ -52,14 +52,22 @@ def fit_log_partition(
     Minimises mean_j log Σ_k exp(θ_k·x_j + b_k) − Σ_k (θ_k·μ_k + b_k π_k) + ‖θ‖² / (2CN). With μ of true labels
     that is scikit-learn's ``LogisticRegression(C=C)``: two classes have one vector θ, K > 2 have K.
 
-    Args:
-        features: of all instances.
-        operator: μ, (K, d): the mean over all instances of x·1[y = k].
-        prior: π, the share of each class.
-        C: inverse strength of the penalty.
-        tol: the largest slope that counts as zero.
-        start: the first guess.
-        weights: of the instances; None where all count the same.
+    Parameters
+    ----------
+    features : Features
+        Of all instances.
+    operator : ndarray
+        The mean operator, (K, d): the mean over all instances of x·1[y = k].
+    prior : ndarray
+        The share of each class.
+    C : float
+        Inverse strength of the penalty.
+    tol : float
+        The largest slope that counts as zero.
+    start : Linear, default=None
+        The first guess.
+    weights : ndarray, default=None
+        Of the instances. None means that all count the same.
     """
     n_rows = len(features)
     total = n_rows if weights is None else float(weights.sum())

@@ -16,17 +16,25 @@ _LEAST = np.finfo(np.float64).eps
 
 @dataclass(frozen=True, eq=False)
 class BagScores:
-    """How the predictions of each bag compare with its proportions p; p̄ is the bag's mean prediction.
+    """Comparison of the predictions of each bag with its proportions.
 
-    Means are over bags, with Student's t interval of 95 % over bags; each bag counts the same, or by its weight.
+    The proportions of a bag are p, and its mean prediction is p̄. Means over bags have a 95 % interval by
+    Student's t. Each bag counts the same, or by its weight.
 
-    Attributes:
-        predicted: p̄, ``(n_bags, K)``.
-        cross_entropy: −Σ_k p_k log p̄_k of each bag: what training minimises.
-        kl: cross-entropy less the entropy of p: zero where the bag is met.
-        total_variation: ½ Σ_k |p_k − p̄_k|: the share of the bag that is given to the wrong class.
-        hard_total_variation: the same, with each instance counted wholly for its most probable class.
-        weights: of the bags in means; None where each counts the same.
+    Attributes
+    ----------
+    predicted : ndarray of shape (n_bags, n_classes)
+        The mean prediction p̄ of each bag.
+    cross_entropy : ndarray of shape (n_bags,)
+        The cross-entropy −Σ_k p_k log p̄_k of each bag, which training minimizes.
+    kl : ndarray of shape (n_bags,)
+        The cross-entropy minus the entropy of p. It is zero if the mean prediction equals the proportions.
+    total_variation : ndarray of shape (n_bags,)
+        The distance ½ Σ_k |p_k − p̄_k|: the share of the bag that is assigned to the wrong class.
+    hard_total_variation : ndarray of shape (n_bags,)
+        The same distance, with each instance counted for its most probable class alone.
+    weights : ndarray of shape (n_bags,) or None
+        The weights of the bags in means. None if each bag counts the same.
     """
 
     predicted: NDArray[np.float64]
@@ -38,31 +46,46 @@ class BagScores:
 
     @property
     def mean_cross_entropy(self) -> Estimate:
-        """Mean of ``cross_entropy``."""
+        """The mean of ``cross_entropy`` over bags."""
         return interval_estimate.mean(self.cross_entropy, self.weights)
 
     @property
     def mean_kl(self) -> Estimate:
-        """Mean of ``kl``."""
+        """The mean of ``kl`` over bags."""
         return interval_estimate.mean(self.kl, self.weights)
 
     @property
     def mean_total_variation(self) -> Estimate:
-        """Mean of ``total_variation``."""
+        """The mean of ``total_variation`` over bags."""
         return interval_estimate.mean(self.total_variation, self.weights)
 
     @property
     def mean_hard_total_variation(self) -> Estimate:
-        """Mean of ``hard_total_variation``."""
+        """The mean of ``hard_total_variation`` over bags."""
         return interval_estimate.mean(self.hard_total_variation, self.weights)
 
 
 def bag_scores(bags: Bags, probabilities: ArrayLike, *, by_size: bool = False) -> BagScores:
     """Compare the proportions of bags with the predicted probabilities of their instances.
 
-    Where less is known of a bag than all its shares, the nearest ones that are possible count. With ``by_size`` a
-    bag counts in means by the number of its instances: means are then over instances' bags.
+    If less is known of a bag than all its shares, the nearest possible shares count.
 
+    Parameters
+    ----------
+    bags : Bags
+        The bags.
+    probabilities : array-like of shape (n_samples, n_classes)
+        The predicted probabilities of the instances of the bags.
+    by_size : bool, default=False
+        Whether bags are weighted by their number of instances in means.
+
+    Returns
+    -------
+    BagScores
+        The scores of each bag, and their means.
+
+    Examples
+    --------
     >>> bags = Bags.from_labels([[1.0], [2.0], [6.0]], [0, 1, 0], groups=["a", "a", "b"])
     >>> scores = bag_scores(bags, [[0.8, 0.2], [0.4, 0.6], [0.9, 0.1]])
     >>> scores.total_variation.round(3), scores.hard_total_variation

@@ -20,14 +20,20 @@ _MEANING = (
 
 @dataclass(frozen=True, eq=False)
 class Verdict:
-    """How good predictions are, by bags alone.
+    """Evaluation of predictions by bags alone.
 
-    Attributes:
-        bags: how well the bags are met.
-        worst_case: what holds for single predictions, whatever the bags.
-        randomness: whether the bags look drawn at random.
-        scores: how good single predictions are; None where that cannot be promised, and ``why`` says why.
-        why: in words, what the figures rest on, or why there are none of single predictions.
+    Attributes
+    ----------
+    bags : BagScores
+        The comparison of predictions with the proportions of the bags.
+    worst_case : WorstCase
+        Bounds on the accuracy of single predictions, which hold for any bags.
+    randomness : RandomnessTest
+        The test whether the bags were drawn at random.
+    scores : LabelFreeScores or None
+        The scores of single predictions; None if they cannot be estimated, for the reason in ``why``.
+    why : str
+        A description of what the scores rest on, or of why there are none.
     """
 
     bags: BagScores
@@ -46,14 +52,26 @@ _WEIGHTED = (
 def judge_without_labels(
     bags: Bags, probabilities: ArrayLike, *, proportions_sd: float = 0.0, random_state: int = 0
 ) -> Verdict:
-    """Accuracy from held-out bags if they look drawn at random; else the reason why not, and the bag error.
+    """Estimate the accuracy from held-out bags if they look random, and otherwise explain why not.
 
-    Args:
-        bags: that the model was not trained on, with their instances.
-        probabilities: of the classes for each instance.
-        proportions_sd: the standard deviation of noise in the given proportions, where it is known.
-        random_state: of the test of randomness.
+    Parameters
+    ----------
+    bags : Bags
+        The bags, which the model was not trained on, with their instances.
+    probabilities : array-like of shape (n_samples, n_classes)
+        The predicted probabilities of the instances.
+    proportions_sd : float, default=0.0
+        The standard deviation of the noise in the given proportions, if it is known.
+    random_state : int, default=0
+        The seed of the test of randomness.
 
+    Returns
+    -------
+    Verdict
+        The bag error, the bounds, the test of randomness and, if possible, the scores of single predictions.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(3200, 1))

@@ -2,7 +2,7 @@
 
 >>> import tempfile
 >>> from llpgan import MeanMap, load, save
->>> model = MeanMap().fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
+>>> model = MeanMap().fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1], groups=[0, 1, 2, 3])
 >>> with tempfile.TemporaryDirectory() as folder:
 ...     save(model, f"{folder}/model")
 ...     loaded = load(f"{folder}/model")

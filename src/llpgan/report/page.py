@@ -11,7 +11,20 @@ from llpgan.utils.version import __version__
 
 
 def render(story: Story) -> str:
-    """The page, in one file: pictures, charts and style are inside, and there is no script. Save it as UTF-8."""
+    """Render the report as one HTML page.
+
+    The page includes its pictures, charts and style, loads nothing, and has no script. Save it as UTF-8.
+
+    Parameters
+    ----------
+    story : Story
+        The content of the page.
+
+    Returns
+    -------
+    str
+        The page.
+    """
     return _environment().get_template("page.html.j2").render(story=story, png=png, version=__version__)
 
 

@@ -148,7 +148,25 @@ class FewValues:
 
 
 def label_values(rows: Rows, label: str) -> NDArray[Any]:
-    """The labels of all rows; a missing one is refused."""
+    """Return the labels of all rows.
+
+    Parameters
+    ----------
+    rows : Rows
+        The rows.
+    label : str
+        The column of the labels.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+        The labels.
+
+    Raises
+    ------
+    ValueError
+        If a label is missing, or is not a single value.
+    """
     column = rows.column(label)
     for row in np.flatnonzero(column_values.missing(column)):
         raise ValueError(f"{rows.name}, row {rows.first_row + row} has no label: its {label!r} is missing")

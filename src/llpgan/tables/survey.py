@@ -27,16 +27,25 @@ _FEW = 32  # values of a column that may be the label, where the classes are not
 class Survey:
     """What the rows of a source tell before any of them is encoded.
 
-    Args:
-        stream: the rows.
-        spec: what the user says of them.
-        n_classes: how many classes there are; None where labels are counted to know it.
-        only_bags: whether nothing but the bags of the rows is asked for.
+    Parameters
+    ----------
+    stream : RowStream
+        The rows.
+    spec : TableSpec
+        What the user says of them.
+    n_classes : int or None
+        How many classes there are; None where labels are counted to know it.
+    only_bags : bool, default=False
+        Whether nothing but the bags of the rows is asked for.
 
-    Attributes:
-        shares: the proportions of each bag, once they are known.
-        encoder: how rows become instances, once that is settled.
-        unsuspected: columns that the user has said nothing of, and that do not look like the label.
+    Attributes
+    ----------
+    shares : Shares
+        The proportions of each bag, once they are known.
+    encoder : Encoder
+        How rows become instances, once that is settled.
+    unsuspected : list of str
+        Columns that the user has said nothing of, and that do not look like the label.
     """
 
     shares: Shares

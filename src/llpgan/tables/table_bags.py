@@ -32,7 +32,20 @@ Index = NDArray[np.int64]
 
 
 def bags_from_tables(source: Any, spec: TableSpec) -> Bags:
-    """The bags of a source that fits into memory, or of a store; see :meth:`llpgan.bags.Bags.from_tables`."""
+    """Make bags from a source that fits into memory, or open a store.
+
+    Parameters
+    ----------
+    source : table or path
+        The rows, in any form that :meth:`llpgan.Bags.from_tables` takes.
+    spec : TableSpec
+        What the columns are, and the proportions of the bags.
+
+    Returns
+    -------
+    Bags
+        The bags.
+    """
     from llpgan.tables.store.store_folder import is_store, open_store_alone
 
     if is_store(source):
@@ -110,7 +123,24 @@ def warn_of_likely_labels(bags: Bags, survey: Survey) -> None:
 
 
 def shared_bags(rows: Rows, classes: Array, spec: TableSpec) -> Bags:
-    """The bags of rows that a model predicts, to judge it by their proportions: no instances are encoded."""
+    """Make bags of rows that a model predicts, to evaluate it on their proportions.
+
+    The rows are not encoded: each instance is a single zero.
+
+    Parameters
+    ----------
+    rows : Rows
+        The rows.
+    classes : ndarray of shape (n_classes,)
+        The classes of the model.
+    spec : TableSpec
+        The columns of the bag, and the table of proportions or counts.
+
+    Returns
+    -------
+    Bags
+        The bags, with proportions in the order of ``classes``.
+    """
     stream = whole(rows)
     spec.check_source(stream)
     survey = Survey(stream, replace(spec, label=None), n_classes=len(classes), only_bags=True)

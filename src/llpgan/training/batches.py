@@ -49,13 +49,21 @@ class BagBatch(NamedTuple):
 class BagDataset:
     """Some of the bags, or all, as batches; whole bags are gathered in one indexing, without a loop.
 
-    Args:
-        bags: all of them.
-        which: the positions of some; None for all.
-        at_once: larger batches are not read at once, but in chunks of this size when they are needed.
-        mini_bag_size: a batch made with random numbers has a sample of this size from each larger bag.
-        share: of how many instances of a batch are read, of those that it has; None for all.
+    Parameters
+    ----------
+    bags : Bags
+        All of them.
+    which : sequence of int, Rows, default=None
+        The positions of some; None for all.
+    at_once : int, default=None
+        Larger batches are not read at once, but in chunks of this size when they are needed.
+    mini_bag_size : int, default=None
+        A batch made with random numbers has a sample of this size from each larger bag.
+    share : Share, default=None
+        Of how many instances of a batch are read, of those that it has; None for all.
 
+    Examples
+    --------
     >>> bags = Bags.from_labels([[1.0], [2.0], [3.0]], [0, 1, 1], groups=["a", "b", "a"])
     >>> BagDataset(bags).batch([0]).instances
     tensor([[1.],

@@ -40,11 +40,16 @@ MOST_FAKES = 1024  # of a step: beyond that their mean features change little
 class Player:
     """A network and the optimiser that trains it; what is frozen when it comes stays so.
 
-    Args:
-        network: to be trained.
-        make_optimiser: from what is not frozen in it.
-        fabric: of the device, precision and processes.
-        at_once: how many instances the network sees at once; more are taken in chunks, with the same gradient.
+    Parameters
+    ----------
+    network : Module
+        To be trained.
+    make_optimiser : MakeOptimiser
+        From what is not frozen in it.
+    fabric : Fabric
+        Of the device, precision and processes.
+    at_once : int, default=None
+        How many instances the network sees at once; more are taken in chunks, with the same gradient.
     """
 
     def __init__(

@@ -123,7 +123,7 @@ def train(
     checkpoint: Checkpoint | None = None,
     listeners: Iterable[Listener] = (),
 ) -> tuple[nn.Module, History]:
-    """Train the objective's players on the bags; gives the classifier and a row an epoch.
+    """Train the objective's players on the bags; return the classifier and one dict per epoch.
 
     Random numbers are a function of the plan's seed and the epoch alone, and the caller's are left as they
     were, so a run that goes on from a checkpoint ends as one that was never interrupted.

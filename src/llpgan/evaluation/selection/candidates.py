@@ -38,7 +38,14 @@ _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 
 class OverallShares(LLPClassifier):
-    """Gives every instance the overall share of each class: what a method must beat to have learned anything."""
+    """Baseline that ignores the features: it predicts the overall proportion of each class for every instance.
+
+    Attributes
+    ----------
+    shares_ : ndarray of shape (n_classes,)
+        The proportions of the classes among all instances.
+    {inherited}
+    """
 
     def fit_bags(self, bags: Bags) -> Self:
         """Note the shares."""

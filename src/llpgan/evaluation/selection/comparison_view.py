@@ -67,7 +67,7 @@ def _remark(comparison: Comparison, result: Result) -> str:
     if result.name == comparison.chosen:
         return "chosen"
     if result.name == OVERALL:
-        return "knows no instance"
+        return "baseline that ignores the features"
     return "near the best" if comparison.is_near(result.name) else ""
 
 

@@ -28,7 +28,7 @@ def classical_probabilities(graph: Graph, model: ClassicalClassifier, instances:
 @singledispatch
 def of_features(model: ClassicalClassifier, graph: Graph, features: str) -> str:
     """(rows, classes) of features in one scale."""
-    raise TypeError(f"{type(model).__name__} is no method of llpgan: it cannot be exported")
+    raise TypeError(f"{type(model).__name__} is not a method of llpgan: it cannot be exported")
 
 
 @of_features.register

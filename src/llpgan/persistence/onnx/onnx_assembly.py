@@ -42,7 +42,7 @@ def _probabilities(graph: Graph, model: LLPClassifier, instances: str) -> str:
 
     if isinstance(model, DeepClassifier):
         return deep_probabilities(graph, model, instances)
-    raise TypeError(f"{type(model).__name__} is no method of llpgan: it cannot be exported")
+    raise TypeError(f"{type(model).__name__} is not a method of llpgan: it cannot be exported")
 
 
 def _predict(graph: Graph, model: LLPClassifier, probabilities: str) -> None:

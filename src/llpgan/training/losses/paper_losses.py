@@ -3,7 +3,7 @@
 A batch of instances comes as logits ``(N, K)`` of the K real classes. A discriminator's (K+1)-th logit, "fake",
 is fixed at zero, so with z = logsumexp(logits): P(real | x) = σ(z) and P(fake | x) = σ(−z), and the softmax
 over the K logits is the paper's normalised posterior. Bags may differ in size: ``bag_index`` names each
-instance's bag, and ``proportions`` ``(n, K)`` has a row a bag.
+instance's bag, and ``proportions`` ``(n, K)`` has one row per bag.
 
 >>> import torch
 >>> logits, bag_index = torch.tensor([[4.0, 0.0], [0.0, 4.0]]), torch.tensor([0, 0])
