@@ -87,8 +87,8 @@ def is_allowed(cls: type, code: str) -> bool:
     """Whether a class may do without.
 
     The fields of a dataclass or a named tuple stand under Parameters or Attributes, which
-    :func:`undocumented_fields` checks. Parameters that are passed by keyword have no order, so those of a method may
-    stand before those it shares.
+    :func:`undocumented_fields` checks. Parameters that are passed by keyword have no order, so those of a method
+    may stand before those it shares.
     """
     if code == "PR03":
         return all(p.kind is p.KEYWORD_ONLY for p in inspect.signature(cls).parameters.values())

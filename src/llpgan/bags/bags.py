@@ -313,6 +313,8 @@ class Bags:
             The bag of each row. None means that each row is a bag of its own: ordinary supervised learning.
         features : sequence of str, default=None
             The names of the columns. None means those of a frame.
+        weights : array-like of shape (n_samples,), default=None
+            How much each row counts in its bag. None means that all rows count the same.
 
         Returns
         -------
@@ -371,6 +373,8 @@ class Bags:
             The names of the classes. None means the columns of a frame, and otherwise 0, 1, and so on.
         features : sequence of str, default=None
             The names of the columns. None means those of a frame.
+        weights : array-like of shape (n_samples,), default=None
+            How much each row counts in its bag. None means that all rows count the same.
         tolerance : float, default=0.01
             Proportions whose sum differs from one by at most this much are normalized; larger differences raise an
             error.
@@ -518,7 +522,7 @@ class Bags:
 
     @cached_property
     def prior(self) -> NDArray[np.float64]:
-        """π, the share of each class among all instances: the proportions' mean weighted by the bags' totals."""
+        """The proportion π of each class among all instances: the mean over bags, weighted by their totals."""
         return np.average(self.proportions, axis=0, weights=self.totals)
 
     @cached_property

@@ -17,13 +17,28 @@ class CountLLP(DLLP):
     independent instances with the network's posteriors, should be the known one. The time grows with the square of
     the bag's size; bags have up to 10,000 instances of two classes, or 4,472 of ten.
 
-    Args:
-        heads: "softmax" posteriors, or "sigmoid" ones, each class by itself, as LLP-PVC; predictions are a softmax
-            of the same logits.
-        proportion_loss: is "counts".
-        others: see :class:`~llpgan.estimators.dllp.DLLP`; ``mini_bag_size`` must be None.
+    Parameters
+    ----------
+    heads : str, default="softmax"
+        "softmax" for the posteriors of all classes together, or "sigmoid" for each class by itself, as LLP-PVC has
+        it. Predictions are always a softmax of the logits.
+    proportion_loss : str, default="counts"
+        The loss of this method, which cannot be changed.
+    {inherited}
 
+    Attributes
+    ----------
+    {inherited}
+
+    See Also
+    --------
+    DLLP : The network with the cross-entropy of bags alone.
+    MomentMatching : Moments of the counts instead of their likelihood.
+
+    Examples
+    --------
     >>> import numpy as np
+    >>> from llpgan import CountLLP
     >>> X = np.arange(40.0)[:, None]
     >>> y, bag = (X[:, 0] >= 20).astype(int), np.arange(40) // 8
     >>> CountLLP(random_state=0).fit(X, y, groups=bag).predict([[3.0], [35.0]])
@@ -41,5 +56,11 @@ class CountLLP(DLLP):
     }
 
     def bag_loss(self) -> ProportionLoss:
-        """The loss of a step's bags, with these settings."""
+        """Make the loss of a step's bags.
+
+        Returns
+        -------
+        callable
+            The loss, with the settings of this estimator.
+        """
         return CountLoss(self.heads)

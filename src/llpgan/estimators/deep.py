@@ -346,7 +346,13 @@ class DeepClassifier(LLPClassifier):
         return network
 
     def bag_loss(self) -> ProportionLoss:
-        """The loss of a step's bags that the setting ``proportion_loss`` stands for."""
+        """Make the loss of a step's bags that ``proportion_loss`` stands for.
+
+        Returns
+        -------
+        callable
+            A function of logits, bag index and proportions.
+        """
         given = self.proportion_loss
         loss = PROPORTION_LOSSES[given] if isinstance(given, str) else given
         return loss.knowing(tuple(map(float, self.prior_))) if isinstance(loss, BagLoss) else loss

@@ -14,12 +14,27 @@ class DSQ(DLLP):
     Minimises m‖p_i − p̄_i‖² less an estimate of (m − 1)‖E f − π‖² from the step's other bags. Where bags are not
     random, as states or schools, what is subtracted is wrong, and DLLP is the method.
 
-    Args:
-        proportion_loss: is "dsq".
-        bags_per_step: three or more, since the bags of a step are compared.
-        others: see :class:`~llpgan.estimators.dllp.DLLP`; ``mini_bag_size`` must be None.
+    Parameters
+    ----------
+    proportion_loss : str, default="dsq"
+        The loss of this method, which cannot be changed.
+    bags_per_step : int, default=None
+        The number of bags per step, at least three, because the bags of a step are compared.
+    {inherited}
 
+    Attributes
+    ----------
+    {inherited}
+
+    See Also
+    --------
+    DLLP : The network with the cross-entropy of bags alone.
+    MomentMatching : Second moments with the exact loss.
+
+    Examples
+    --------
     >>> import numpy as np
+    >>> from llpgan import DSQ
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(80, 1))
     >>> y, bag = (X[:, 0] > 0).astype(int), np.arange(80) // 4

@@ -25,17 +25,32 @@ class LLPVAT(DLLP):
     Adds w(t) · KL(f(x) ‖ f(x + r)) to DLLP's loss, where r is the small change of the instance that changes the
     prediction most. It takes about three times as long as DLLP.
 
-    Args:
-        smoothness_weight: w, which rises as exp(−5 (1 − t/T)²); 0 is DLLP.
-        ramp_until: T, from which part of the training on the weight is full.
-        length: ε, of the change r, in the networks' range (pixels in [−1, 1], columns with deviation 1); None for
-        a
-            tenth of the square root of the number of features.
-        probe: ξ, the step by which the change is found.
-        others: see :class:`~llpgan.estimators.dllp.DLLP`. ``augment`` and ``max_instances_per_step`` exclude each
-            other.
+    Parameters
+    ----------
+    smoothness_weight : float, default=0.05
+        The weight w of the smoothness term, which rises as exp(−5 (1 − t/T)²); with 0 this is DLLP.
+    ramp_until : float, default=0.4
+        The part T of the training after which the weight is full.
+    length : float, default=None
+        The length ε of the change r in the range of the networks: pixels in [−1, 1], columns with deviation 1.
+        None means a tenth of the square root of the number of features.
+    probe : float, default=0.01
+        The length ξ of the step by which the change is found.
+    {inherited}
 
+    Attributes
+    ----------
+    {inherited}
+
+    See Also
+    --------
+    DLLP : The network with the cross-entropy of bags alone.
+    ROT : Self-training on single instances instead of smoothness.
+
+    Examples
+    --------
     >>> import numpy as np
+    >>> from llpgan import LLPVAT
     >>> X = np.arange(40.0)[:, None]
     >>> y, bag = (X[:, 0] >= 20).astype(int), np.arange(40) // 8
     >>> LLPVAT(random_state=0).fit(X, y, groups=bag).predict([[3.0], [35.0]])

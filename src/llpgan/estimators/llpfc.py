@@ -21,12 +21,27 @@ class LLPFC(DLLP):
     is corrected for it. Made for few large bags that differ much. On random bags, which hardly differ, it learns
     little.
 
-    Args:
-        regroup_every: after how many epochs bags are dealt anew; the authors' number is 20.
-        proportion_loss: is "exact", and only of held-out bags.
-        others: see :class:`~llpgan.estimators.dllp.DLLP`.
+    Parameters
+    ----------
+    regroup_every : int, default=1
+        The number of epochs after which bags are dealt to groups anew. The authors take 20.
+    proportion_loss : str, default="exact"
+        The loss of this method, which cannot be changed.
+    {inherited}
 
+    Attributes
+    ----------
+    {inherited}
+
+    See Also
+    --------
+    DLLP : The network with the cross-entropy of bags alone.
+    MixBag : Another way to make the bags of a step.
+
+    Examples
+    --------
     >>> import numpy as np
+    >>> from llpgan import LLPFC
     >>> X = np.arange(40.0)[:, None]
     >>> y, bag = (X[:, 0] >= 20).astype(int), np.arange(40) // 8
     >>> LLPFC(random_state=0).fit(X, y, groups=bag).predict([[3.0], [35.0]])

@@ -20,13 +20,29 @@ class MixBag(DLLP):
     large. Its proportions are then known up to chance: a class whose mean prediction lies in their confidence
     interval adds nothing to DLLP's loss.
 
-    Args:
-        mix_probability: how often a bag is replaced; 0 is DLLP.
-        confidence: of the interval.
-        proportion_loss: is "exact".
-        others: see :class:`~llpgan.estimators.dllp.DLLP`; ``mini_bag_size`` must be None.
+    Parameters
+    ----------
+    mix_probability : float, default=0.5
+        The probability that a bag is replaced by a mixed one; with 0 this is DLLP.
+    confidence : float, default=0.99
+        The confidence of the interval of the proportions of a mixed bag.
+    proportion_loss : str, default="exact"
+        The loss of this method, which cannot be changed.
+    {inherited}
 
+    Attributes
+    ----------
+    {inherited}
+
+    See Also
+    --------
+    DLLP : The network with the cross-entropy of bags alone.
+    LLPFC : Another way to make the bags of a step.
+
+    Examples
+    --------
     >>> import numpy as np
+    >>> from llpgan import MixBag
     >>> X = np.arange(40.0)[:, None]
     >>> y, bag = (X[:, 0] >= 20).astype(int), np.arange(40) // 8
     >>> MixBag(random_state=0).fit(X, y, groups=bag).predict([[3.0], [35.0]])

@@ -18,14 +18,30 @@ class MomentMatching(DLLP):
     bag's proportions; the counts among two or more members, drawn without replacement, do. With ``order=1`` it is
     DLLP.
 
-    Args:
-        order: R, up to how many members are drawn. Time grows with its fourth power, but little up to 8.
-        form: "one_vs_rest" compares the count of each class by itself; "joint" all counts together, which for many
-            classes is only possible at low orders.
-        proportion_loss: is "moments".
-        others: see :class:`~llpgan.estimators.dllp.DLLP`.
+    Parameters
+    ----------
+    order : int, default=8
+        The largest number R of members that are drawn. Time grows with its fourth power, but little up to 8.
+    form : str, default="one_vs_rest"
+        "one_vs_rest" compares the count of each class by itself; "joint" all counts together, which for
+        many classes is only possible at low orders.
+    proportion_loss : str, default="moments"
+        The loss of this method, which cannot be changed.
+    {inherited}
 
+    Attributes
+    ----------
+    {inherited}
+
+    See Also
+    --------
+    DLLP : The network with the cross-entropy of bags alone.
+    CountLLP : The likelihood of all counts instead of their moments.
+
+    Examples
+    --------
     >>> import numpy as np
+    >>> from llpgan import MomentMatching
     >>> X = np.arange(40.0)[:, None]
     >>> y, bag = (X[:, 0] >= 20).astype(int), np.arange(40) // 8
     >>> MomentMatching(random_state=0).fit(X, y, groups=bag).predict([[3.0], [35.0]])
@@ -44,5 +60,11 @@ class MomentMatching(DLLP):
     }
 
     def bag_loss(self) -> ProportionLoss:
-        """The loss of a step's bags, with these settings."""
+        """Make the loss of a step's bags.
+
+        Returns
+        -------
+        callable
+            The loss, with the settings of this estimator.
+        """
         return MomentLoss(self.order, self.form)

@@ -17,17 +17,36 @@ class ROT(DLLP):
     Minimises (1 − w) · DLLP's loss + w · cross-entropy of the instances' labels, where the labels of a bag are the
     cheapest way to share its proportions out among its instances, by the network's own predictions.
 
-    Args:
-        transport_weight: w, from 0, which is DLLP, to 1.
-        hard: whether an instance gets one class, that of the largest share, as in later reports of the method; the
-            authors' own labels are soft.
-        epsilon: ε, of the plan's entropy; larger values make softer labels.
-        relaxation: τ, how dear it is to miss the proportions; None for labels that meet them.
-        sinkhorn_iterations: at most so many.
-        proportion_loss: is "transport".
-        others: see :class:`~llpgan.estimators.dllp.DLLP`.
+    Parameters
+    ----------
+    transport_weight : float, default=0.4
+        The weight w of the self-training term, from 0, which is DLLP, to 1.
+    hard : bool, default=False
+        Whether an instance gets one class, that of the largest share, as in later reports of the method. The
+        labels of the authors are soft.
+    epsilon : float, default=1.0
+        The weight ε of the plan's entropy. Larger values make softer labels.
+    relaxation : float, default=1.0
+        The cost τ of missing the proportions. None means labels that meet them.
+    sinkhorn_iterations : int, default=50
+        The largest number of iterations of Sinkhorn's algorithm.
+    proportion_loss : str, default="transport"
+        The loss of this method, which cannot be changed.
+    {inherited}
 
+    Attributes
+    ----------
+    {inherited}
+
+    See Also
+    --------
+    DLLP : The network with the cross-entropy of bags alone.
+    LLPVAT : Smoothness on single instances instead of self-training.
+
+    Examples
+    --------
     >>> import numpy as np
+    >>> from llpgan import ROT
     >>> X = np.arange(40.0)[:, None]
     >>> y, bag = (X[:, 0] >= 20).astype(int), np.arange(40) // 8
     >>> ROT(random_state=0).fit(X, y, groups=bag).predict([[3.0], [35.0]])
@@ -52,7 +71,13 @@ class ROT(DLLP):
     }
 
     def bag_loss(self) -> ProportionLoss:
-        """The loss of a step's bags, with these settings."""
+        """Make the loss of a step's bags.
+
+        Returns
+        -------
+        callable
+            The loss, with the settings of this estimator.
+        """
         return TransportLoss(
             weight=self.transport_weight,
             hard=self.hard,

@@ -144,7 +144,18 @@ class TableSpec:
         return self.bag_ids or [FOLDER_COLUMN]
 
     def reserved(self, stream: RowStream) -> list[str]:
-        """The columns that are never features: those of bags, labels and weights."""
+        """Return the columns that are never features: those of bags, labels and weights.
+
+        Parameters
+        ----------
+        stream : RowStream
+            The rows.
+
+        Returns
+        -------
+        list of str
+            The names of the columns.
+        """
         return [*self.bag_columns(stream), *(str(name) for name in (self.label, self.weight) if name is not None)]
 
     def check_source(self, stream: RowStream) -> None:
