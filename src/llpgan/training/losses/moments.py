@@ -11,11 +11,12 @@ from itertools import product
 from math import comb
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from llpgan.training.losses.bag_loss import BagLoss
 from llpgan.training.losses.paper_losses import proportion_loss, sampling_correction
-from llpgan.training.losses.ragged_bags import NEVER, bag_sizes, log_of_rest, merges, whole_counts
+from llpgan.training.losses.ragged_bags import NEVER, bag_sizes, log_of_rest, log_sum, merges, whole_counts
 
 FORMS = ("one_vs_rest", "joint")
 MOST_TERMS = 200_000  # of a sum over pairs of count vectors, for each pair of members
@@ -132,21 +133,28 @@ def log_count_laws(colours: Tensor, sizes: Tensor, order: int) -> Tensor:
         :data:`~llpgan.training.losses.ragged_bags.NEVER` or less.
     """
     n_colours = colours.shape[2]
-    nodes = torch.cat([torch.zeros_like(colours[..., :1]), colours], 2)
+    by_state = colours.movedim(2, 0)  # states first, so that they are picked as whole rows
+    nodes = torch.cat([torch.zeros_like(by_state[:1]), by_state])
     reached = 1
     for left, right, _ in merges(sizes):
         further = min(2 * reached, order)
         one, other = _pairs(n_colours, reached, further, colours.device)
-        nodes = torch.nn.functional.pad(nodes, (0, 1), value=NEVER)  # the partner of states that have none
-        nothing = torch.full_like(nodes[:1], NEVER)
-        nothing[..., 0] = 0.0
-        nodes = torch.cat([nodes, nothing])
-        nodes = (nodes[left][..., one] + nodes[right][..., other]).logsumexp(-1)
+        nodes = F.pad(
+            nodes, (0, 0, 0, 1, 0, 1), value=NEVER
+        )  # a state without partner, and a node without members
+        nodes[0, -1] = 0.0
+        nodes = log_sum(_picked(nodes, left, one) + _picked(nodes, right, other), 1)
         reached = further
     wanted = len(count_vectors(n_colours, order))
-    nodes = torch.nn.functional.pad(nodes, (0, wanted - nodes.shape[2]), value=NEVER)
+    nodes = F.pad(nodes, (0, 0, 0, 0, 0, wanted - len(nodes)), value=NEVER).movedim(0, 2)
     drawn = torch.tensor([sum(vector) for vector in count_vectors(n_colours, order)], device=sizes.device)
     return nodes - _log_binomial(sizes[:, None], drawn).clamp(min=0).to(nodes.dtype)[:, None, :]
+
+
+def _picked(nodes: Tensor, which: Tensor, states: Tensor) -> Tensor:
+    """Some nodes, and of each some states: (states, nodes, problems) to (*states, which, problems)."""
+    chosen = nodes.index_select(1, which).index_select(0, states.flatten())
+    return chosen.view(*states.shape, *chosen.shape[1:])
 
 
 @lru_cache

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
+_NEGLIGIBLE = 80.0
 NEVER = -1e30  # the log of a probability of zero; finite, so that it has a gradient, which is zero
 
 
@@ -51,6 +52,28 @@ def whole_counts(proportions: Tensor, sizes: Tensor) -> Tensor:
     by_remainder = torch.argsort(exact - below, dim=1, descending=True, stable=True)
     place = torch.argsort(by_remainder, dim=1)
     return below.long() + (place < missing[:, None]).long()
+
+
+def log_sum(terms: Tensor, dim: int) -> Tensor:
+    """log Σ exp over one dimension, where many terms are :data:`NEVER`.
+
+    Terms below the largest by more than 80 count as exp(−80) of it, 2e-35: they change no digit. The exponential of
+    still smaller numbers takes ten times as long, and most of a product's terms would be that small.
+
+    Parameters
+    ----------
+    terms : Tensor
+        All finite.
+    dim : int
+        The dimension that is summed over.
+
+    Returns
+    -------
+    Tensor
+        Without that dimension.
+    """
+    peak = terms.detach().amax(dim, keepdim=True)
+    return (terms - peak).clamp(min=-_NEGLIGIBLE).exp().sum(dim).log() + peak.squeeze(dim)
 
 
 def log_of_rest(logits: Tensor) -> Tensor:
