@@ -57,8 +57,8 @@ def whole_counts(proportions: Tensor, sizes: Tensor) -> Tensor:
 def log_sum(terms: Tensor, dim: int) -> Tensor:
     """log Σ exp over one dimension, where many terms are :data:`NEVER`.
 
-    Terms below the largest by more than 80 count as exp(−80) of it, 2e-35: they change no digit. The exponential of
-    still smaller numbers takes ten times as long, and most of a product's terms would be that small.
+    Terms below the largest by more than 80 count as exp(−80) of it, 2e-35: they change no digit. Exponentials of
+    still smaller numbers take ten times as long, and most terms of a product would be that small.
 
     Parameters
     ----------
