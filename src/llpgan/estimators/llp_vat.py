@@ -29,8 +29,7 @@ class LLPVAT(DLLP):
         smoothness_weight: w, which rises as exp(−5 (1 − t/T)²); 0 is DLLP.
         ramp_until: T, from which part of the training on the weight is full.
         length: ε, of the change r, in the networks' range (pixels in [−1, 1], columns with deviation 1); None for
-        a
-            tenth of the square root of the number of features.
+            a tenth of the square root of the number of features.
         probe: ξ, the step by which the change is found.
         others: see :class:`~llpgan.estimators.dllp.DLLP`. ``augment`` and ``max_instances_per_step`` exclude each
             other.

@@ -23,7 +23,7 @@ class ROT(DLLP):
         hard: whether an instance gets one class, that of the largest share, as in later reports of the method; the
             authors' own labels are soft.
         epsilon: ε, of the plan's entropy; larger values make softer labels.
-        relaxation: τ, how dear it is to miss the proportions; None for labels that meet them.
+        relaxation: τ, how dear it is to miss the proportions; with null, None in Python, labels meet them.
         sinkhorn_iterations: at most so many.
         proportion_loss: is "transport".
         others: see :class:`~llpgan.estimators.dllp.DLLP`.
