@@ -18,8 +18,8 @@ from benchmarks.rows import RESULTS, Row, as_markdown, measured_rows, write_asid
 from llpgan.cli.demo import from_every_vote
 from llpgan.data.datasets.election import Election, load_election
 from llpgan.estimators import METHODS
-from llpgan.estimators.base import Array
 from llpgan.evaluation import bag_scores, label_scores
+from llpgan.utils.arrays import Array
 
 SEEDS = range(5)
 EVERY_VOTE = "every vote"

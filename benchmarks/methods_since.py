@@ -26,8 +26,8 @@ from llpgan.data.bagging import dirichlet_bags, into_bags, random_bags
 from llpgan.data.datasets import load_digits, load_fashion_mnist, load_mnist
 from llpgan.data.datasets.election import load_election
 from llpgan.data.datasets.split import Split
-from llpgan.estimators.base import Array
 from llpgan.estimators.deep import DeepClassifier
+from llpgan.utils.arrays import Array
 
 LATER = ("MomentMatching", "CountLLP", "DSQ", "ROT", "LLPVAT", "MixBag", "LLPFC")
 METHODS: dict[str, DeepClassifier] = {

@@ -38,7 +38,7 @@ def measured(method: str, seed: int) -> Row:
         started = time.perf_counter()
         command = [sys.executable, "-m", "llpgan", "fit", f"{folder}/photos", "--proportions", str(shares)]
         named = [] if method == "default" else ["--method", method]
-        more = ["--out", f"{folder}/model", "--seed", str(seed), "--report", "false"]
+        more = ["--out", f"{folder}/model", "--random_state", str(seed), "--report", "false"]
         told = subprocess.run([*command, *named, *more], check=True, capture_output=True, text=True).stderr
         seconds = time.perf_counter() - started
         model = load(f"{folder}/model")

@@ -108,7 +108,7 @@ def test_an_epoch_that_held_out_bags_kept_outlives_a_loss_that_is_no_number(bags
     def loss(posteriors, bag_index, proportions):
         calls.append(None)
         broken = len(calls) > 3 * 8
-        return DLLP()._bag_loss()(posteriors, bag_index, proportions) * (float("nan") if broken else 1.0)
+        return DLLP().bag_loss()(posteriors, bag_index, proportions) * (float("nan") if broken else 1.0)
 
     model = DLLP(proportion_loss=loss, epochs=6, bags_per_step=1, validation_fraction=0.2, random_state=0)
     with pytest.warns(TrainingWarning, match="epoch 4: the proportion loss is nan"):

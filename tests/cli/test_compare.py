@@ -13,7 +13,7 @@ COMPARE = ["compare", "people.csv", "--bag", "state", "--proportions", "results.
 @pytest.mark.slow
 @pytest.mark.usefixtures("files")
 def test_from_files_to_the_chosen_model(tmp_path, capsys):
-    command = [*COMPARE, "--methods", "[MeanMap, LaplacianMeanMap]", "--folds", "3"]
+    command = [*COMPARE, "--methods", "[MeanMap, LaplacianMeanMap]", "--cv", "3"]
     assert main.main(command) == 0
     said = capsys.readouterr()
     assert "chosen" in said.out
@@ -38,7 +38,7 @@ def test_settings_are_given_as_class_and_arguments(tmp_path):
         "- class_path: DLLP\n"
         "  init_args: {epochs: 2}\n"
     )
-    options = ["--config", "config.yaml", "--folds", "2", "--report", "false", "--inside"]
+    options = ["--config", "config.yaml", "--cv", "2", "--report", "false", "--inside"]
     assert main.main([*COMPARE[:2], *options, *COMPARE[2:]]) == 0
     rows = read_rows(tmp_path / "comparison" / "rows.jsonl")
     assert {row["method"] for row in rows} == {"overall shares", "InvCal(kernel='rbf')", "DLLP(epochs=2)"}

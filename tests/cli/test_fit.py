@@ -42,7 +42,19 @@ def test_bags_that_are_held_out_are_reported_on(capsys, tmp_path):
 def test_the_same_seed_holds_out_the_same_bags():
     for out in ("one", "other"):
         main.main(
-            [*FIT, "--hold_out", "0.3", "--method", "MeanMap", "--seed", "5", "--out", out, "--report", "false"]
+            [
+                *FIT,
+                "--hold_out",
+                "0.3",
+                "--method",
+                "MeanMap",
+                "--random_state",
+                "5",
+                "--out",
+                out,
+                "--report",
+                "false",
+            ]
         )
     one, other = (load(out).predict_proba("people.csv") for out in ("one", "other"))
     np.testing.assert_array_equal(one, other)

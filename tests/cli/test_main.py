@@ -111,7 +111,10 @@ def test_a_column_with_a_comma_in_its_name_is_kept(files):
 
 
 def test_settings_come_from_the_methods_signature(files):
-    assert main.main([*FIT[:-1], "DLLP", "--method.epochs", "3", "--seed", "5", "--columns.drop", "city"]) == 0
+    assert (
+        main.main([*FIT[:-1], "DLLP", "--method.epochs", "3", "--random_state", "5", "--columns.drop", "city"])
+        == 0
+    )
     model = llpgan.load("model")
     assert (model.epochs, model.random_state) == (3, 5)
     assert len(model.history_) == 3
@@ -121,7 +124,7 @@ def test_settings_come_from_the_methods_signature(files):
 @pytest.mark.parametrize("own", ["0", "7"])
 def test_a_random_state_of_the_methods_own_wins_over_the_seed(files, own):
     method = ["BagLogistic", "--method.n_resamples", "2", "--method.random_state", own]
-    assert main.main([*FIT[:-1], *method, "--seed", "5", "--report", "false"]) == 0
+    assert main.main([*FIT[:-1], *method, "--random_state", "5", "--report", "false"]) == 0
     assert llpgan.load("model").random_state == int(own)
 
 
@@ -207,7 +210,10 @@ def test_debug_shows_the_traceback(files):
             ["fit", "people.csv", "--method", "DLLP", "--method.epoch", "3"],
             r"--method: DLLP has no setting 'epoch' \(did you mean epochs\?\)",
         ),
-        (["fit", "people.csv", "--seed", "first"], "--seed: Expected a whole number. Got value: first"),
+        (
+            ["fit", "people.csv", "--random_state", "first"],
+            "--random_state: Expected a whole number. Got value: first",
+        ),
         (
             ["fit", "photos", "--image_size", "28"],
             "--image_size: 2 whole numbers are expected, as 28,28, not '28'",
@@ -325,3 +331,8 @@ def test_evaluate_tells_the_accuracy_from_random_bags(files, capsys):
     found = json.loads((files / "scores.json").read_text())
     assert found["accuracy, from bags alone"]["low"] < found["accuracy"]["value"]
     assert found["accuracy"]["value"] < found["accuracy, from bags alone"]["high"]
+
+
+def test_names_of_options_of_the_first_version_are_still_taken(files, tmp_path):
+    assert main.main([*FIT, "--seed", "3", "--report", "false", "--out", str(tmp_path / "old")]) == 0
+    assert main.main([*FIT, "--random_state", "3", "--report", "false", "--out", str(tmp_path / "new")]) == 0

@@ -17,7 +17,7 @@ from llpgan.data.datasets.election import RESULTS
 
 TABLES = ["--bag", "state", "--proportions", "results.csv"]
 FIT = ["fit", "people.csv", *TABLES, "--method", "MeanMap", "--report", "false"]
-COMPARE = ["compare", "people.csv", *TABLES, "--methods", "[MeanMap]", "--folds", "2", "--report", "false"]
+COMPARE = ["compare", "people.csv", *TABLES, "--methods", "[MeanMap]", "--cv", "2", "--report", "false"]
 PREDICT = ["predict", "model", "people.csv", "--out", "predictions.csv"]
 
 

@@ -6,6 +6,7 @@ import torch
 
 import llpgan
 from llpgan import DLLP, DSQ, LLPFC, LLPGAN, LLPVAT, ROT, CountLLP, MixBag, MomentMatching
+from llpgan.estimators.training_setup import plan_of
 from llpgan.training.losses import PROPORTION_LOSSES, BagLoss
 from llpgan.training.losses.moments import MomentLoss
 from tests.plain import plain_mlp
@@ -117,7 +118,7 @@ def test_a_loss_with_settings_of_its_own_is_a_proportion_loss(bags):
 
 def test_easyllp_knows_the_prior_of_its_bags(bags):
     model = DLLP(proportion_loss="easyllp", epochs=1, random_state=0).fit_bags(bags)
-    np.testing.assert_allclose(model._bag_loss().prior, bags.prior)
+    np.testing.assert_allclose(model.bag_loss().prior, bags.prior)
 
 
 @pytest.mark.parametrize(
@@ -146,7 +147,7 @@ def test_dsq_takes_three_bags_a_step_where_the_usual_number_is_lower(blobs):
     instances, labels, _ = blobs
     bags = llpgan.Bags.from_labels(instances, labels, np.arange(80) // 40)
     model = DSQ(epochs=1, random_state=0).fit_bags(bags)
-    assert model._bags_a_step(bags) == 3
+    assert plan_of(model, bags, seed=0).bags_a_step == 3
     assert np.isfinite(model.history_[0]["proportion_loss"])
 
 

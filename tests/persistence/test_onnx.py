@@ -225,12 +225,6 @@ def test_images(method, tmp_path):
     assert_same(load(tmp_path / "model"), pixels[:, None], {"instances": pixels[:, None]})
 
 
-@pytest.mark.slow
-def test_the_correction_of_the_bound_is_inside():
-    table = new_people(60, 3)
-    assert_same(trained(quick("DLLP").set_params(proportion_loss="bound"), 3), table, fed(table))
-
-
 class LooksAtValues(nn.Module):
     """What it does depends on values, which a graph cannot follow."""
 

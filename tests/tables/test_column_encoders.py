@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llpgan.tables.column_encoders import Category, Date, Number
+from llpgan.tables.column_encoders import ENCODERS, Category, Date, Number
+from llpgan.tables.column_summary import ColumnSummary
 
 
 def column(values):
@@ -16,7 +17,8 @@ def column(values):
 
 
 def learned(kind, values, min_count=1, max_categories=32):
-    return kind.learned("x", column(values), min_count, max_categories)
+    (name,) = [name for name, encoder in ENCODERS.items() if encoder is kind]
+    return kind.of(ColumnSummary.of("x", column(values), name), min_count, max_categories)
 
 
 def encoded(encoder, values):

@@ -9,12 +9,14 @@ import pytest
 
 from llpgan.tables import Columns
 from llpgan.tables.column_encoders import Category, Date, Number
-from llpgan.tables.column_kinds import LeftOut, learned
+from llpgan.tables.column_kinds import LeftOut, chosen_encoder
+from llpgan.tables.column_summary import ColumnSummary
 
 
 def kind_of(values, columns=None, name="x"):
     column = values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([values])
-    return type(learned(name, column, columns or Columns()))
+    columns = columns or Columns()
+    return type(chosen_encoder(ColumnSummary.of(name, column, columns.kinds().get(name)), columns))
 
 
 SEEN = {
@@ -115,10 +117,10 @@ WRONG = {
     "nothing but nan": (np.full(3, np.nan), None, "column 'x' has no value in any row"),
     "no number": (np.full(3, np.nan), Columns(numbers="x"), "column 'x' has no value in any row"),
     "no category": (np.full(3, np.nan), Columns(categories="x"), "column 'x' has no value in any row"),
-    "lists": ([[1], [2, 3]], None, "column 'x' holds list<item: int64>: one number, text or date a row"),
-    "structs": ([{"a": 1}], None, "column 'x' holds struct<a: int64>: one number, text or date a row"),
+    "lists": ([[1], [2, 3]], None, "column 'x' holds list<item: int64>: one number, text or date per row"),
+    "structs": ([{"a": 1}], None, "column 'x' holds struct<a: int64>: one number, text or date per row"),
     "lists as categories": ([[1], [2]], Columns(categories="x"), "column 'x' holds list<item: int64>"),
-    "bytes": ([b"a", b"b"], None, "column 'x' holds binary: one number, text or date a row would be right"),
+    "bytes": ([b"a", b"b"], None, "column 'x' holds binary: one number, text or date per row would be right"),
     "infinity": ([1.0, np.inf], None, "column 'x', row 1: inf is not a finite number"),
 }
 

@@ -9,7 +9,9 @@ import pytest
 from llpgan import Bags
 from llpgan.data.datasets import election
 from llpgan.tables import Columns
-from llpgan.tables.leakage import refuse_leak
+from llpgan.tables.bag_counting import FewValues, SeenBags
+from llpgan.tables.leakage import refuse_leaking_counts
+from llpgan.tables.rows import Rows
 
 BAG = np.repeat([0, 1, 2], 4)
 SHARES = np.array([[0.25, 0.75], [0.5, 0.5], [1.0, 0.0]])
@@ -17,9 +19,16 @@ LABELS = [0, 1, 1, 1, 1, 0, 0, 1, 0, 0, 0, 0]
 HARMLESS = [0, 1] * 6
 
 
+def refuse(table, name, shares, classes):
+    bags, few = SeenBags(["bag"]), FewValues(name, max(2, len(classes)))
+    few.add(table[name], bags.add(Rows("the table", table)))
+    if (counts := few.table(len(shares))) is not None:
+        refuse_leaking_counts(name, few.is_text, counts, shares, classes)
+
+
 def leaks(values, name="x", classes=("no", "trump"), shares=SHARES):
     try:
-        refuse_leak(pa.table({name: values}), [name], BAG, shares, list(classes))
+        refuse(pa.table({name: values, "bag": BAG}), name, shares, list(classes))
     except ValueError as error:
         return str(error)
     return ""

@@ -1,6 +1,7 @@
 """Instances in bags and the class proportions of each bag: the one thing that every method learns from."""
 
-from collections.abc import Hashable, Iterator, Sequence
+import hashlib
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import InitVar, dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self, cast
@@ -9,14 +10,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from llpgan.bags import grouping, validation
+from llpgan.bags.known_shares import KnownShares, shares_known
 from llpgan.bags.sorted_rows import RowsInOrder, rows_of_bags, sizes_if_sorted
 from llpgan.bags.stored_instances import StoredInstances
 from llpgan.utils import array_input
+from llpgan.utils.arrays import Array
 
 if TYPE_CHECKING:
     from llpgan.tables import Columns, Encoder
 
-Array = NDArray[Any]
 _ROWS_AT_ONCE = 2**14  # of sums over bags, so that no second table of instances is made
 
 
@@ -39,6 +41,11 @@ class Bags:
         classes: the classes' names, in the order of the columns of ``proportions``.
         features: the columns' names, if the instances came with names.
         encoder: how a user's rows became these instances, so that a model can do the same with new ones.
+        known: what is known of the shares, where it is less than a full, exact vector; ``proportions`` then
+            holds one vector that it allows. Methods that cannot learn from less refuse such bags.
+        bag_weights: how much each bag counts beside the others; None where all count the same.
+        weights: how much each row counts in its bag; None where all count the same. A weight of three is the same
+            as the row three times.
         tolerance: proportions that sum to one only within this much are renormalised; beyond it, an error.
 
     >>> bags = Bags.from_arrays(
@@ -60,6 +67,9 @@ class Bags:
     classes: Array
     features: Sequence[str] | None = None
     encoder: "Encoder | None" = None
+    weights: NDArray[np.float64] | None = None
+    known: KnownShares | None = None
+    bag_weights: NDArray[np.float64] | None = None
     tolerance: InitVar[float] = 0.01
 
     def __post_init__(self, tolerance: float) -> None:
@@ -68,6 +78,12 @@ class Bags:
         validation.same_length("instances", self.instances, "entries of bag_of_row", self.bag_index)
         validation.no_empty_bag(self.bag_index, self.bag_ids)
         validation.classes(self.classes, self.proportions)
+        if self.weights is not None:
+            object.__setattr__(self, "weights", validation.weights(self.weights, len(self.bag_index), "weights"))
+            validation.no_weightless_bag(self.totals, self.bag_ids)
+        if self.bag_weights is not None:
+            found = validation.weights(self.bag_weights, self.n_bags, "bag_weights")
+            object.__setattr__(self, "bag_weights", found)
         with array_input.argument("proportions"):
             proportions = validation.proportions(self.proportions, self.bag_ids, tolerance, self.classes.tolist())
         object.__setattr__(self, "proportions", proportions)
@@ -85,6 +101,11 @@ class Bags:
         columns: "Columns | None" = None,
         image: str | None = None,
         image_size: tuple[int, int] | None = None,
+        lower: Any = None,
+        upper: Any = None,
+        partial: bool = False,
+        proportions_sd: float | None = None,
+        weight: str | None = None,
         tolerance: float = 0.01,
     ) -> "Bags":
         """Make bags from what users have: a table of rows, and a table of the bags' proportions or counts.
@@ -102,6 +123,12 @@ class Bags:
             columns: which columns are features and of what kind; None to see it from their values.
             image: the column that holds paths of images.
             image_size: height and width that all images are brought to.
+            lower: a table like ``proportions`` with the smallest possible shares, instead of proportions.
+            upper: the same with the largest possible shares.
+            partial: whether an empty cell of ``proportions`` stands for a share that is not known.
+            proportions_sd: the standard deviation of noise in the proportions, where there is noise.
+            weight: a column that says how much each row counts in its bag: survey weights, or counts of identical
+                rows. It is never a feature.
             tolerance: proportions that sum to one only within this much are renormalised; beyond it, an error.
 
         >>> people = {"age": [20, 60, 44], "state": ["Ohio", "Iowa", "Ohio"]}
@@ -109,11 +136,10 @@ class Bags:
         >>> Bags.from_tables(people, results, bag="state")
         Bags(3 instances of shape (1,), 2 bags of 1 to 2, 2 classes)
         """
-        from llpgan.tables import bags_from_tables
+        from llpgan.tables import TableSpec, bags_from_tables
 
-        return bags_from_tables(
-            instances,
-            proportions,
+        spec = TableSpec(
+            proportions=proportions,
             bag=bag,
             counts=counts,
             label=label,
@@ -121,8 +147,14 @@ class Bags:
             columns=columns,
             image=image,
             image_size=image_size,
+            lower=lower,
+            upper=upper,
+            partial=partial,
+            proportions_sd=proportions_sd,
+            weight=weight,
             tolerance=tolerance,
         )
+        return bags_from_tables(instances, spec)
 
     @classmethod
     def from_arrays(
@@ -134,41 +166,61 @@ class Bags:
         counts: Any = None,
         classes: ArrayLike | None = None,
         key: str | None = None,
+        lower: Any = None,
+        upper: Any = None,
+        partial: bool = False,
+        proportions_sd: Any = None,
+        weights: ArrayLike | None = None,
         tolerance: float = 0.01,
     ) -> Self:
         """Make bags from instances, the bag of each, and the proportions *or* the counts of each bag.
 
         ``proportions`` (or ``counts``) are keyed by bag: a dict of rows, a frame (bags in its index, or in its
-        column ``key``; its other columns are the classes), or an array with a row a bag in the order of the
+        column ``key``; its other columns are the classes), or an array with one row per bag in the order of the
         sorted ids. Counts are divided by their sum: they may be of a part of the bag, or of a larger population
         from which its rows were drawn.
+
+        Where less is known than a full vector: ``partial=True`` takes NaN for a share that is not known, ``lower``
+        and ``upper`` (keyed in the same way, one or both) are bounds of the shares, and ``proportions_sd`` is the
+        standard deviation of noise in them, for all bags or for each. ``weights`` says how much each row counts.
 
         >>> Bags.from_arrays([[1.0], [2.0], [3.0]], [7, 7, 7], counts={7: [1, 2]}).proportions.round(2)
         array([[0.33, 0.67]])
         """
-        if (proportions is None) == (counts is None):
-            raise ValueError("give either proportions or counts, and not both")
         bag_index, bag_ids = grouping.index_of(bag_of_row)
-        given, name = (proportions, "proportions") if counts is None else (counts, "counts")
-        with array_input.argument(name):
-            table, named_classes = grouping.rows_by_bag(given, bag_ids, key, name)
-        class_names = _class_names(classes, named_classes, table)
-        if counts is not None:
+        given = {"proportions": proportions, "counts": counts, "lower": lower, "upper": upper}
+        tables, named = _keyed(given, bag_ids, key)
+        class_names = _class_names(classes, named, next(iter(tables.values())))
+        if "counts" in tables:
             with array_input.argument("counts"):
-                table = validation.counts_as_proportions(table, bag_ids, class_names.tolist())
+                tables["proportions"] = validation.counts_as_proportions(
+                    tables.pop("counts"), bag_ids, class_names.tolist()
+                )
+        sizes = np.bincount(bag_index, minlength=len(bag_ids)).astype(np.float64)
+        shares, known = shares_known(
+            tables, bag_ids, class_names.tolist(), sizes, partial=partial, sd=proportions_sd, tolerance=tolerance
+        )
         return cls(
             instances=_as_instances(instances),
             bag_index=bag_index,
-            proportions=table,
+            proportions=shares,
             bag_ids=bag_ids,
             classes=class_names,
             features=_column_names(instances),
+            weights=cast(Any, weights),
+            known=known,
             tolerance=tolerance,
         )
 
     @classmethod
     def from_labels(
-        cls, instances: Any, labels: ArrayLike, groups: Any = None, *, features: Sequence[str] | None = None
+        cls,
+        instances: Any,
+        labels: ArrayLike,
+        groups: Any = None,
+        *,
+        features: Sequence[str] | None = None,
+        weights: ArrayLike | None = None,
     ) -> Self:
         """Take each bag's proportions from its rows' labels, and forget the labels.
 
@@ -184,7 +236,9 @@ class Bags:
         bag_index, bag_ids = grouping.index_of_groups(groups, len(label_index))
         validation.same_length("labels", label_index, "groups", bag_index)
         cells = bag_index * len(classes) + label_index
-        counts = np.bincount(cells, minlength=len(bag_ids) * len(classes)).reshape(len(bag_ids), -1)
+        row_weights = None if weights is None else validation.weights(weights, len(cells), "weights")
+        counts = np.bincount(cells, row_weights, minlength=len(bag_ids) * len(classes)).reshape(len(bag_ids), -1)
+        validation.no_weightless_bag(counts.sum(axis=1), bag_ids)
         return cls(
             instances=_as_instances(instances),
             bag_index=bag_index,
@@ -192,6 +246,7 @@ class Bags:
             bag_ids=bag_ids,
             classes=classes,
             features=features or _column_names(instances),
+            weights=row_weights,
         )
 
     @classmethod
@@ -203,6 +258,7 @@ class Bags:
         *,
         classes: ArrayLike | None = None,
         features: Sequence[str] | None = None,
+        weights: ArrayLike | None = None,
         tolerance: float = 0.01,
     ) -> Self:
         """Take the proportions of each bag from its rows, which must agree.
@@ -226,7 +282,105 @@ class Bags:
             bag_ids=bag_ids,
             classes=class_names,
             features=features or _column_names(instances),
+            weights=cast(Any, weights),
             tolerance=tolerance,
+        )
+
+    @classmethod
+    def from_memberships(
+        cls,
+        instances: Any,
+        rows: ArrayLike,
+        bag_of_entry: Any,
+        proportions: Any = None,
+        *,
+        shares: ArrayLike | None = None,
+        **known: Any,
+    ) -> Self:
+        """Make bags that overlap: a row may belong to several, each with a share.
+
+        Overlapping cells of a report, several partitions of the same rows, or images that lie across borders are
+        given as entries: the row, its bag, and how much of the row belongs to it. Shares say how much a row counts
+        in a bag, and how much a bag counts beside others is the mean share of its rows: two copies of a partition,
+        in which every row has a share of one half, tell the same as one.
+
+        Parameters
+        ----------
+        instances : array of shape (n_rows, ...)
+            One row per instance.
+        rows : array of shape (n_entries,)
+            The position of the row in ``instances``, for each entry.
+        bag_of_entry : array of shape (n_entries,)
+            The bag, for each entry.
+        proportions : mapping, frame or array, default=None
+            The class shares of each bag, as in :meth:`from_arrays`.
+        shares : array of shape (n_entries,), default=None
+            How much of the row belongs to the bag; None for one divided by the number of the row's bags.
+        **known
+            Other parameters of :meth:`from_arrays`, such as ``counts``, ``classes``, ``lower`` and ``upper``.
+
+        Returns
+        -------
+        Bags
+            One row per entry.
+
+        Examples
+        --------
+        >>> shares = {"a": [1, 0], "b": [0.5, 0.5]}
+        >>> bags = Bags.from_memberships([[1.0], [2.0]], [0, 1, 1], ["a", "a", "b"], shares)
+        >>> bags.weights, bags.bag_weights
+        (array([1. , 0.5, 0.5]), array([0.75, 0.5 ]))
+        """
+        table, entries = _as_instances(instances), np.asarray(rows)
+        in_range = entries.dtype.kind in "iu" and entries.ndim == 1
+        if not in_range or not ((entries >= 0) & (entries < len(table))).all():
+            raise ValueError(f"rows must be positions from 0 to {len(table) - 1}, one per entry")
+        validation.same_length("rows", entries, "entries of bag_of_entry", bag_of_entry)
+        usual = 1 / np.bincount(entries, minlength=len(table))[entries]
+        weights = usual if shares is None else validation.weights(shares, len(entries), "shares")
+        bags = cls.from_arrays(table[entries], bag_of_entry, proportions, weights=weights, **known)
+        return replace(bags, bag_weights=bags.totals / bags.sizes, features=_column_names(instances))
+
+    def with_labels(self, rows: ArrayLike, labels: ArrayLike, *, weight: float = 1.0) -> Self:
+        """These bags, and beside them some rows whose labels are known, each as a bag of its own.
+
+        Parameters
+        ----------
+        rows : array of shape (n_labelled,)
+            The positions of the labelled rows.
+        labels : array of shape (n_labelled,)
+            Their classes, which must be among ``classes``.
+        weight : float, default=1.0
+            How much a labelled row counts, where a bag counts one.
+
+        Returns
+        -------
+        Bags
+            With the ids ``("label", row)`` of the bags of one.
+
+        Examples
+        --------
+        >>> bags = Bags.from_labels([[1.0], [2.0], [6.0]], ["no", "yes", "no"], groups=["a", "a", "b"])
+        >>> bags.with_labels([1], ["yes"]).bag_ids
+        ('a', 'b', ('label', 1))
+        """
+        chosen, given = validation.positions(rows, "row", len(self.bag_index)), np.asarray(labels)
+        validation.same_length("labels", given, "rows", chosen)
+        for place in np.flatnonzero(~np.isin(given, self.classes)).tolist():
+            raise ValueError(f"labels: {given[place].item()!r} is not one of the classes {self.classes.tolist()}")
+        if self.known is not None:
+            raise ValueError("labels beside bags need all shares of the bags, without noise")
+        if not weight > 0:
+            raise ValueError(f"weight must be above 0, got {weight!r}")
+        counts = np.ones(self.n_bags) if self.bag_weights is None else self.bag_weights
+        return replace(
+            self,
+            instances=np.concatenate([self.instances, self.instances[chosen]]),
+            bag_index=np.append(self.bag_index, self.n_bags + np.arange(len(chosen))),
+            proportions=np.vstack([self.proportions, given[:, None] == self.classes]).astype(np.float64),
+            bag_ids=(*self.bag_ids, *(("label", int(row)) for row in chosen)),
+            weights=None if self.weights is None else np.append(self.weights, np.ones(len(chosen))),
+            bag_weights=np.append(counts, np.full(len(chosen), float(weight))),
         )
 
     @property
@@ -247,8 +401,20 @@ class Bags:
 
     @cached_property
     def prior(self) -> NDArray[np.float64]:
-        """π, the share of each class among all instances: the proportions' mean weighted by size."""
-        return np.average(self.proportions, axis=0, weights=self.sizes)
+        """π, the share of each class among all instances: the proportions' mean weighted by the bags' totals."""
+        return np.average(self.proportions, axis=0, weights=self.totals)
+
+    @cached_property
+    def totals(self) -> NDArray[np.float64]:
+        """The weight of each bag: the sum of its rows' weights, or its size where rows have none."""
+        if self.weights is None:
+            return self.sizes.astype(np.float64)
+        return np.bincount(self.bag_index, self.weights, minlength=self.n_bags).astype(np.float64)
+
+    @property
+    def row_weights(self) -> NDArray[np.float64]:
+        """The weight of each row; ones where rows have none."""
+        return np.ones(len(self.bag_index)) if self.weights is None else self.weights
 
     @cached_property
     def starts(self) -> NDArray[np.int64]:
@@ -263,6 +429,18 @@ class Bags:
         if np.all(self.bag_index[1:] >= self.bag_index[:-1]):
             return np.arange(len(self.bag_index))
         return np.argsort(self.bag_index, kind="stable")
+
+    @cached_property
+    def digest(self) -> str:
+        """A short name of the data, by which a run knows its own checkpoints: of all bags and a thousand rows."""
+        rows = self.instances[:: max(1, len(self.instances) // 1000)]
+        parts: list[Array] = [self.proportions, self.bag_index, np.array(self.instances.shape), rows]
+        parts += [] if self.weights is None else [self.weights]
+        parts += [] if self.bag_weights is None else [self.bag_weights]
+        parts += [] if self.known is None else [self.known.lower, self.known.upper]
+        parts += [] if self.known is None or self.known.sd is None else [self.known.sd]
+        content = b"".join(np.ascontiguousarray(part).tobytes() for part in parts)
+        return hashlib.blake2b(content, digest_size=8).hexdigest()
 
     def rows_of(self, bag: int) -> NDArray[np.int64]:
         """The rows of one bag, by its position in ``bag_ids``."""
@@ -296,22 +474,24 @@ class Bags:
             bag_index=bag_index,
             proportions=self.proportions[kept],
             bag_ids=tuple(self.bag_ids[bag] for bag in kept),
+            weights=None if self.weights is None else self.weights[chosen],
+            known=None if self.known is None else self.known.of(kept),
+            bag_weights=None if self.bag_weights is None else self.bag_weights[kept],
         )
 
     def means(self, values: Array, weights: ArrayLike | None = None) -> NDArray[np.float64]:
-        """The mean over each bag of values that have a row an instance, weighted or not.
+        """The mean over each bag of values that have one row per instance, weighted as the rows are.
 
         >>> Bags.from_labels([[1.0], [2.0], [6.0]], [0, 1, 0], groups=["a", "a", "b"]).means(np.eye(3)[:, :2])
         array([[0.5, 0.5],
                [0. , 0. ]])
         """
-        row_weights = np.ones(len(values)) if weights is None else validation.weights(weights, len(values))
+        row_weights = self.row_weights if weights is None else validation.weights(weights, len(values))
         sums = np.zeros((self.n_bags, values.shape[1]))
         for rows, bags, starts in self.blocks(_ROWS_AT_ONCE):
             sums[bags] += np.add.reduceat(values[rows] * row_weights[rows, None], starts)
         totals = np.bincount(self.bag_index, row_weights)
-        for bag in np.flatnonzero(totals == 0).tolist():
-            raise ValueError(f"bag {self.bag_ids[bag]!r}: its weights sum to 0")
+        validation.no_weightless_bag(totals, self.bag_ids)
         return sums / totals[:, None]
 
     def blocks(self, n_rows: int) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
@@ -332,6 +512,25 @@ class Bags:
             f"Bags({len(self.instances)} instances of shape {shape}, {self.n_bags} bags of "
             f"{self.sizes.min()} to {self.sizes.max()}, {self.n_classes} classes)"
         )
+
+
+def _keyed(
+    given: Mapping[str, Any], bag_ids: tuple[Hashable, ...], key: str | None
+) -> tuple[dict[str, NDArray[np.float64]], Sequence[Hashable] | None]:
+    """The tables that are given, one row per bag, and the classes that they name."""
+    there = {name: table for name, table in given.items() if table is not None}
+    if "proportions" in there and "counts" in there:
+        raise ValueError("give either proportions or counts, and not both")
+    if not there:
+        raise ValueError("give either proportions or counts, and not both")
+    tables, named = {}, None
+    for name, table in there.items():
+        with array_input.argument(name):
+            tables[name], classes = grouping.rows_by_bag(table, bag_ids, key, name)
+        if named is not None and classes is not None and list(classes) != list(named):
+            raise ValueError(f"{name}: its classes are {list(classes)}, those of the other table {list(named)}")
+        named = classes if named is None else named
+    return tables, named
 
 
 def refuse_other_than_bags(given: Any, what: str) -> None:

@@ -2,14 +2,12 @@
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from llpgan.bags import Bags
+from llpgan.utils.arrays import Array
 
-Array = NDArray[Any]
 History = Sequence[Mapping[str, float]]
 
 _MANY = 20  # epochs that a state must last: a slow start takes a dozen

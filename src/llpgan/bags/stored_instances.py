@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from llpgan.bags.sorted_rows import runs
+from llpgan.utils.arrays import Array
 
-Array = NDArray[Any]
 _BYTES_AT_ONCE = 2**24
 _MOST_READ = 2**30  # by one call of the system's, some of which give less than two gigabytes
 

@@ -17,6 +17,7 @@ from llpgan.tables import Columns
 
 _OF_METHOD = re.compile(r"--method\.(\w+)(?:=(.*))?", re.DOTALL)
 _CONFIG = "llpgan-config"
+_OLD_NAMES = {"random_state": "seed", "cv": "folds", "n_jobs": "jobs"}  # of version 0.1, taken until 0.4
 
 
 def arguments_of(name: str, function: Callable[..., Any], words: Sequence[str]) -> dict[str, Any]:
@@ -69,7 +70,8 @@ def _add(parser: ArgumentParser, option: Option) -> None:
     elif option.kinds == (bool,):  # a bare --overwrite says yes
         parser.add_argument(f"--{option.name}", type=bool, default=option.default, nargs="?", const=True)
     else:
-        parser.add_argument(f"--{option.name}", type=option.reader, default=option.default)
+        old = [f"--{_OLD_NAMES[option.name]}"] if option.name in _OLD_NAMES else []
+        parser.add_argument(f"--{option.name}", *old, type=option.reader, default=option.default)
 
 
 def _with_columns(found: dict[str, Any], options: Sequence[Option]) -> dict[str, Any]:

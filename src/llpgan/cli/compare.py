@@ -34,12 +34,12 @@ def compare(
     *,
     methods: list[LLPClassifier] | None = None,
     label_names: Sequence[str] = (),
-    folds: int = 5,
+    cv: int = 5,
     inside: bool = False,
     score: str = "cross_entropy",
     prefer_simple: bool = False,
-    seed: int = 0,
-    jobs: int = 1,
+    random_state: int = 0,
+    n_jobs: int = 1,
     time_limit: float | None = None,
     out: str = "comparison",
     report: bool = True,
@@ -59,12 +59,12 @@ def compare(
             By default the quick ones and DLLP; LLPGAN takes three times as long, AlterSVM and ConvSVM are for few
             rows.
         label_names: the class of each of the label's values, in their sorted order, where they have other names.
-        folds: into how many parts the bags are divided; each is held out once.
+        cv: into how many parts the bags are divided; each is held out once.
         inside: divide the rows of each bag instead, which is right for few large bags.
         score: cross_entropy, total_variation or hard_total_variation of held-out bags.
         prefer_simple: choose the simplest method within one standard error of the best, instead of the best.
-        seed: the same seed gives the same folds, scores and model.
-        jobs: how many processes; -1 for one a core.
+        random_state: the same seed gives the same folds, scores and model.
+        n_jobs: how many processes; -1 for one per core.
         time_limit: seconds that one fit may take; a method that takes longer is left out.
         out: the folder for the rows, the table, the picture and the model.
         report: whether to write a report on the model.
@@ -80,27 +80,27 @@ def compare(
             clear_halves(path, only_writer=True)
         console = terminal(stderr=True)
         bags = Bags.from_tables(data, **tables)
-        n_trials = (len(QUICK if methods is None else methods) + 1) * folds
+        n_trials = (len(QUICK if methods is None else methods) + 1) * cv
         rows = f"{len(bags.instances):,} rows in {bags.n_bags:,} bags"
         console.print(f"{data}: {rows}; {n_trials} trials", soft_wrap=True)
         console.print(origin(data, bags, tables), soft_wrap=True)
         found = compared(
             bags,
             methods,
-            cv=WithinBagKFold(folds, random_state=seed) if inside else folds,
+            cv=WithinBagKFold(cv, random_state=random_state) if inside else cv,
             score=score,
             prefer_simple=prefer_simple,
-            random_state=seed,
-            n_jobs=jobs,
+            random_state=random_state,
+            n_jobs=n_jobs,
             rows=folder / "rows.jsonl",
             time_limit=time_limit,
-            listener=_progress(console, score, folds),
+            listener=_progress(console, score, cv),
         )
         terminal().print(as_table(found))
         _write(found, folder)
         _say_doubt(console, found)
         console.print(f"training {found.chosen} on all bags")
-        model, seconds = trained(found.methods[found.chosen], bags, seed)
+        model, seconds = trained(found.methods[found.chosen], bags, random_state)
         story = None
         if report:
             labels = known_labels(data, tables.get("label"), model, label_names)

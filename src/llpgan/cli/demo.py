@@ -14,24 +14,25 @@ from llpgan.cli.fit import known_labels, told
 from llpgan.cli.terminal_text import visible
 from llpgan.data.datasets.election import LABEL, PEOPLE, RESULTS, Election, load_election
 from llpgan.estimators.bag_logistic import BagLogistic
-from llpgan.estimators.base import Array, LLPClassifier
+from llpgan.estimators.base import LLPClassifier
 from llpgan.estimators.dllp import DLLP
 from llpgan.evaluation import label_scores
 from llpgan.persistence import save
 from llpgan.persistence.manifest import MODEL_FOLDER, REPORT
 from llpgan.report import render
+from llpgan.utils.arrays import Array
 from llpgan.utils.output_paths import claimed_folder, output_file
 
 _SHOWN_STATES = ("California", "Ohio", "Wyoming")
 _SHOWN_PEOPLE = ("state", "age", "race", "ideology", "party_id")
 
 
-def demo(out: str = "demo", seed: int = 0, epochs: int = 100, overwrite: bool = False) -> None:
+def demo(out: str = "demo", random_state: int = 0, epochs: int = 100, overwrite: bool = False) -> None:
     """Learn the votes of single people from the official results of 51 states, and judge it by what they said.
 
     Args:
         out: the folder for the model, its report, and a copy of the two tables to try the other commands on.
-        seed: the same seed gives the same model.
+        random_state: the same seed gives the same model.
         epochs: how often the network sees every bag; fewer are quicker.
         overwrite: replace the model and the two tables that are there.
     """
@@ -41,15 +42,15 @@ def demo(out: str = "demo", seed: int = 0, epochs: int = 100, overwrite: bool = 
         for table in (PEOPLE, RESULTS):
             copy = output_file(folder / table.name, overwrite=overwrite, inputs=[PEOPLE, RESULTS])
             shutil.copyfile(table, stack.enter_context(copy))
-        _show(folder, seed, epochs, overwrite)
+        _show(folder, random_state, epochs, overwrite)
 
 
-def _show(folder: Path, seed: int, epochs: int, overwrite: bool) -> None:
+def _show(folder: Path, random_state: int, epochs: int, overwrite: bool) -> None:
     console = Console(highlight=False)
     election = load_election()
     _introduce(console, election)
     console.print("Learning from the 51 results alone, with a network and with logistic regression:")
-    models = [DLLP(random_state=seed, epochs=epochs, verbose=True), BagLogistic(random_state=seed)]
+    models = [DLLP(random_state=random_state, epochs=epochs, verbose=True), BagLogistic(random_state=random_state)]
     found = {f"{type(model).__name__}, from 51 results": _from_results(model, election) for model in models}
     found[f"logistic regression, from {len(election.votes):,} votes"] = from_every_vote(election)
     console.print(_comparison(found, election))

@@ -15,8 +15,8 @@ from llpgan.cli.terminal_text import visible
 from llpgan.estimators.base import LLPClassifier
 from llpgan.evaluation import BagScores, Estimate, LabelScores, Verdict, judge_without_labels, label_scores
 from llpgan.persistence.manifest import files_of_model
-from llpgan.tables import Rows, label_values, shared_bags
-from llpgan.tables.table_options import names
+from llpgan.tables import Rows, TableSpec, label_values, shared_bags
+from llpgan.tables.table_spec import names
 from llpgan.utils.output_paths import output_if_named
 
 
@@ -111,7 +111,11 @@ def evaluated(
     if label is not None:
         refuse_learned(model, label)
         truth = labels_as_classes(label_values(rows, label), model.classes_, label, label_names)
-    bags = shared_bags(rows, model.classes_, bag, proportions, counts) if by_bags else None
+    bags = (
+        shared_bags(rows, model.classes_, TableSpec(bag=bag, proportions=proportions, counts=counts))
+        if by_bags
+        else None
+    )
     instances = instances_of(model, rows)
     probabilities = model.predict_encoded(instances)
     return Evaluation(

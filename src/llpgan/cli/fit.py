@@ -17,7 +17,7 @@ from llpgan.cli.console import terminal
 from llpgan.cli.label_matching import labels_as_classes
 from llpgan.cli.model_inputs import tables_in
 from llpgan.data.experiments import costs
-from llpgan.estimators.base import Array, LLPClassifier
+from llpgan.estimators.base import LLPClassifier
 from llpgan.evaluation import BagScores, bag_scores
 from llpgan.evaluation.selection import BagShuffleSplit
 from llpgan.evaluation.selection.candidates import name_of, seeded
@@ -27,6 +27,7 @@ from llpgan.persistence.manifest import MODEL_FOLDER, REPORT
 from llpgan.report import Story, render, tell
 from llpgan.tables import label_values, open_rows
 from llpgan.training.launch_environment import is_first_process
+from llpgan.utils.arrays import Array
 from llpgan.utils.output_paths import claimed_folder
 
 _ROWS_TOLD = 100_000  # in the report on a store
@@ -39,7 +40,7 @@ def fit(
     method: LLPClassifier | None = None,
     label_names: Sequence[str] = (),
     hold_out: float = 0.0,
-    seed: int = 0,
+    random_state: int = 0,
     out: str = "model",
     report: bool = True,
     overwrite: bool = False,
@@ -59,7 +60,7 @@ def fit(
         hold_out: the share of the bags that is kept out of training; the report then tells how well the model
             meets them.
         label_names: the class of each of the label's values, in their sorted order, where they have other names.
-        seed: the method's random_state, if that is not set: the same seed gives the same model.
+        random_state: the method's random_state, if that is not set: the same seed gives the same model.
         out: the folder for the model and its report.html.
         report: whether to write a report.
         overwrite: replace the model that is there.
@@ -72,8 +73,8 @@ def fit(
         bags = Bags.from_tables(data, **tables)
         console.print(f"{data}: {in_words(bags)}", soft_wrap=True)
         console.print(origin(data, bags, tables), soft_wrap=True)
-        training, held_out, rows = divided(bags, hold_out, seed)
-        model, seconds = trained(method or chosen(training, seed, console), training, seed)
+        training, held_out, rows = divided(bags, hold_out, random_state)
+        model, seconds = trained(method or chosen(training, random_state, console), training, random_state)
         if not is_first_process():
             return model
         story = None
@@ -87,9 +88,9 @@ def fit(
         return model
 
 
-def trained(method: LLPClassifier, bags: Bags, seed: int) -> tuple[LLPClassifier, float]:
-    """A copy of the method with the seed, trained, and how many seconds that took. It tells its progress."""
-    model, start = seeded(method, seed), time.perf_counter()
+def trained(method: LLPClassifier, bags: Bags, random_state: int) -> tuple[LLPClassifier, float]:
+    """A copy of the method with this seed, trained, and how many seconds that took. It tells its progress."""
+    model, start = seeded(method, random_state), time.perf_counter()
     tells = {"verbose": True} if "verbose" in model.get_params(deep=False) else {}
     model.set_params(**tells).fit_bags(bags)
     return model.set_params(**dict.fromkeys(tells, False)), time.perf_counter() - start
@@ -143,17 +144,17 @@ def _scores(model: LLPClassifier, bags: Bags, prior: Array) -> tuple[BagScores, 
     return bag_scores(bags, found), bag_scores(bags, np.broadcast_to(prior, found.shape))
 
 
-def chosen(bags: Bags, seed: int, console: Console) -> LLPClassifier:
+def chosen(bags: Bags, random_state: int, console: Console) -> LLPClassifier:
     """The method for bags where the user names none; it says which, why, and about how long it will take."""
     if chooses_by_held_out_bags(bags):
         console.print("no method was named: some are tried on held-out bags first", soft_wrap=True)
-    found = default_method(bags, seed)
+    found = default_method(bags, random_state)
     about = "" if found.seconds is None else f"; training will take about {costs.in_words(found.seconds)}"
     console.print(f"{name_of(found.method)} is taken, since {found.reason}{about}", soft_wrap=True)
     return found.method
 
 
-def divided(bags: Bags, hold_out: float, seed: int) -> tuple[Bags, Bags | None, Array | slice]:
+def divided(bags: Bags, hold_out: float, random_state: int) -> tuple[Bags, Bags | None, Array | slice]:
     """Bags to learn from, the share of them that is kept out, if any is, and the rows to learn from."""
     if hold_out == 0:
         return bags, None, slice(None)
@@ -163,7 +164,7 @@ def divided(bags: Bags, hold_out: float, seed: int) -> tuple[Bags, Bags | None, 
         raise ValueError(
             "--hold_out takes bags in memory; of a store, --method.validation_fraction holds bags out"
         )
-    splitter = BagShuffleSplit(1, hold_out, random_state=seed)
+    splitter = BagShuffleSplit(1, hold_out, random_state=random_state)
     rows, others = next(splitter.split(bags.bag_index, bags.proportions[bags.bag_index], groups=bags.bag_index))
     return bags.part(rows), bags.part(others), rows
 

@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields
 from typing import Any, Literal, get_args, get_origin
 
-from sklearn.utils._param_validation import StrOptions
-
 from llpgan.cli.command_options import (
     Option,
     about,
@@ -22,6 +20,7 @@ from llpgan.cli.command_options import (
 )
 from llpgan.cli.method_options import method_class, networks_for, settings_of
 from llpgan.estimators import METHODS
+from llpgan.utils.parameter_checks import StrOptions
 
 _INDENT, _NARROWEST, _WIDEST = 26, 60, 100
 _LONG, _LONGEST = 100, 160  # characters of a sentence on a setting; on one that is one of a few names

@@ -23,7 +23,13 @@ from llpgan.utils.output_paths import output_if_named
 
 @passing_on(Bags.from_tables, "instances")
 def inspect(
-    data: str, *, curve: bool = True, seed: int = 0, out: str | None = None, overwrite: bool = False, **tables: Any
+    data: str,
+    *,
+    curve: bool = True,
+    random_state: int = 0,
+    out: str | None = None,
+    overwrite: bool = False,
+    **tables: Any,
 ) -> Inspection:
     """Look at bags before training: how much they can tell, whether they are random, what more would bring.
 
@@ -33,7 +39,7 @@ def inspect(
     Args:
         data: a table of rows (.csv, .csv.gz, .parquet), a folder of folders of images (each a bag), or an .npz.
         curve: whether to refit a quick method on parts of the bags, to see what more bags would bring.
-        seed: of the random draws.
+        random_state: of the random draws.
         out: a file (.json) for the figures; they are always shown.
         overwrite: replace the file that is there.
         tables: see Bags.from_tables.
@@ -41,8 +47,8 @@ def inspect(
     with output_if_named(out, overwrite=overwrite, inputs=tables_in(data, tables)) as aside:
         bags = Bags.from_tables(data, **tables)
         found = inspect_bags(bags)
-        randomness = randomness_test(bags, random_state=seed)
-        steps = learning_curve(bags, random_state=seed) if curve and bags.instances.ndim == 2 else None
+        randomness = randomness_test(bags, random_state=random_state)
+        steps = learning_curve(bags, random_state=random_state) if curve and bags.instances.ndim == 2 else None
         console = terminal()
         console.print(_facts(found))
         for line in in_words(found, randomness, steps):

@@ -2,12 +2,10 @@
 
 import warnings
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[Any]
+from llpgan.utils.arrays import Array
 
 
 def labels_as_classes(labels: Array, classes: Array, column: str, names: Sequence[str] = ()) -> Array:

@@ -4,10 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from llpgan.estimators.base import Array, LLPClassifier
+from llpgan.estimators.base import LLPClassifier
 from llpgan.persistence import load
 from llpgan.tables import Rows, RowStream, open_rows, open_stream
 from llpgan.tables.image_sources import ImageEncoder
+from llpgan.utils.arrays import Array
 
 
 def opened(

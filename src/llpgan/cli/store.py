@@ -9,7 +9,7 @@ from llpgan.cli.fit import in_words
 from llpgan.tables.store import store_tables
 
 
-@passing_on(store_tables, "data", "to", "overwrite")
+@passing_on(Bags.from_tables, "instances")
 def store(data: str, *, to: str = "store", overwrite: bool = False, **tables: Any) -> Bags:
     """Sort rows by bag into a store, in little memory however many there are; llpgan fit learns from it.
 

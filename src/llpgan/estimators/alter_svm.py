@@ -12,15 +12,15 @@ from joblib import Parallel, delayed
 from numpy.random import RandomState
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval
 
 from llpgan.bags import Bags
 from llpgan.estimators.bag_labels import RankedBags, signs_of_shares
-from llpgan.estimators.base import Array
 from llpgan.estimators.inv_cal import fit_tubes, log_odds_tubes
 from llpgan.estimators.linear_scores import Features, Linear
 from llpgan.estimators.one_vs_rest import ProbabilityOf
 from llpgan.estimators.proportion_svm import ProportionSVM, fit_svm, hinge, with_probabilities
+from llpgan.utils.arrays import Array
+from llpgan.utils.parameter_checks import Interval
 
 _FIRST = 1e-4  # where the annealing begins, as a part of C
 _INFORMED_FIRST = (1e-4, 1e-2, 1.0)  # where labels that are not random join it: a small C would forget them

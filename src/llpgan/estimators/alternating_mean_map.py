@@ -8,16 +8,17 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.utils._param_validation import Interval
 
 from llpgan.bags import Bags
 from llpgan.bags.fit_warnings import TrainingWarning
 from llpgan.estimators.bag_labels import best_labels
-from llpgan.estimators.base import Array, LLPClassifier
+from llpgan.estimators.base import LLPClassifier
 from llpgan.estimators.classical import ClassicalClassifier
 from llpgan.estimators.linear_scores import Features, Linear, one_blas_thread
 from llpgan.estimators.mean_map import MeanMap
 from llpgan.estimators.mean_operator import class_probabilities, class_scores, fit_log_partition
+from llpgan.utils.arrays import Array
+from llpgan.utils.parameter_checks import Interval
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from llpgan.bags import Bags
-from llpgan.estimators.base import Array
+from llpgan.utils.arrays import Array
 
 _ROUNDING = 1e-9
 

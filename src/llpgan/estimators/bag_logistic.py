@@ -7,13 +7,13 @@ from typing import ClassVar, Self
 import numpy as np
 from scipy.special import softmax
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval
 
 from llpgan.bags import Bags
-from llpgan.estimators.base import Array
 from llpgan.estimators.classical import ClassicalClassifier
 from llpgan.estimators.linear_scores import Features, Linear, Loss, fit_linear, one_blas_thread
 from llpgan.estimators.mean_operator import class_probabilities, outputs_to_classes
+from llpgan.utils.arrays import Array
+from llpgan.utils.parameter_checks import Interval
 
 _LEAST = 1e-12  # of a mean prediction, so that its logarithm is finite
 
@@ -55,6 +55,10 @@ class BagLogistic(ClassicalClassifier):
     tol: float = 1e-4
     random_state: int | np.random.RandomState | None = None
 
+    takes_weights: ClassVar = True
+    takes_partial: ClassVar = True
+    takes_bag_weights: ClassVar = True
+
     _parameter_constraints: ClassVar = {
         **ClassicalClassifier._parameter_constraints,
         "C": [Interval(Real, 0, None, closed="neither")],
@@ -80,10 +84,11 @@ class BagLogistic(ClassicalClassifier):
         return random.multinomial(n_bags, np.full(n_bags, 1 / n_bags), size=self.n_resamples)
 
     def _solved(self, features: Features, bags: Bags, times: Array) -> Linear:
-        n_bags = bags.n_bags
+        total = bags.n_bags if bags.bag_weights is None else bags.bag_weights.sum()
+        counts = times if bags.bag_weights is None else times * bags.bag_weights
         start = Linear.zero(len(outputs_to_classes(bags.n_classes)), features.n_columns)
-        loss = bag_cross_entropy(bags, times / n_bags)
-        return fit_linear(loss, features, 1 / (self.C * n_bags), start, tol=self.tol)
+        loss = bag_cross_entropy(bags, counts / total)
+        return fit_linear(loss, features, 1 / (self.C * total), start, tol=self.tol)
 
     def _features(self, instances: Array) -> Features:
         features = super()._features(instances)
@@ -108,14 +113,25 @@ def bent(values: Array, limit: float) -> Array:
 def bag_cross_entropy(bags: Bags, weights: Array) -> Loss:
     """Σ_i w_i · (−p_i · log p̄_i) of the outputs' scores, p̄_i the bag's mean of their softmax; and its slope."""
     to_classes = outputs_to_classes(bags.n_classes)
-    target = weights * bags.proportions.T
+    target, shares = weights * bags.proportions.T, _shares_of_bags(bags)
 
     def loss(scores: Array) -> tuple[float, Array]:
         probabilities = softmax(to_classes.T @ scores, axis=0)
-        sums = np.add.reduceat(probabilities[:, bags.row_order], bags.starts, axis=1)
+        weighted = probabilities if shares is None else probabilities * shares
+        sums = np.add.reduceat(weighted[:, bags.row_order], bags.starts, axis=1)
         means = np.maximum(sums / bags.sizes, _LEAST)
-        slope = (-target / means / bags.sizes)[:, bags.bag_index]
-        slope = probabilities * (slope - np.sum(slope * probabilities, axis=0))
-        return -float(np.sum(target * np.log(means))), to_classes @ slope
+        wanted = target if bags.known is None else weights * bags.known.targets(means.T).T
+        slope = (-wanted / means / bags.sizes)[:, bags.bag_index]
+        slope = weighted * (slope - np.sum(slope * probabilities, axis=0))
+        known = bags.known
+        value = -np.sum(target * np.log(means)) if known is None else np.sum(weights * known.losses(means.T))
+        return float(value), to_classes @ slope
 
     return loss
+
+
+def _shares_of_bags(bags: Bags) -> Array | None:
+    """How much each row counts in its bag, on average one; None where all count the same."""
+    if bags.weights is None:
+        return None
+    return bags.weights * (bags.sizes / bags.totals)[bags.bag_index]

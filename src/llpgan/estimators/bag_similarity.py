@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.metrics import pairwise_distances
 from sklearn.neighbors import kneighbors_graph
 
-from llpgan.estimators.base import Array
+from llpgan.utils.arrays import Array
 
 # From the bags' means (n, d) to a symmetric matrix (n, n) of weights, dense or sparse; its diagonal is not used.
 Similarity = Callable[[Array], Any]

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
@@ -16,12 +15,12 @@ from llpgan.bags import fit_warnings, validation
 from llpgan.bags.bags import Bags, refuse_other_than_bags
 from llpgan.bags.stored_instances import StoredInstances
 from llpgan.utils import array_input, class_names
+from llpgan.utils.arrays import Array
 from llpgan.utils.callers import warn_once
 
 if TYPE_CHECKING:
     from llpgan.tables import Encoder
 
-Array = NDArray[Any]
 _BAGS_OF_ONE = (
     "labels without groups make every row a bag of its own, so this is supervised learning from every label. To "
     "learn from bags, pass groups (the bag of each row); in cross_val_score and GridSearchCV they arrive after "
@@ -54,13 +53,16 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     n_features_in_: int
     encoder_: "Encoder | None"
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
+    takes_weights: ClassVar[bool] = False  # whether rows may have weights
+    takes_bag_weights: ClassVar[bool] = False  # whether some bags may count more than others
+    takes_partial: ClassVar[bool] = False  # whether less may be known of bags than a full vector of shares
 
     # Where scikit-learn routes metadata, `groups` goes to fit and score without being asked for.
     __metadata_request__fit: ClassVar = {"groups": True}
     __metadata_request__score: ClassVar = {"groups": True}
 
-    def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
-        """Learn from rows: instances, their labels or their bags' proportions, and their bags."""
+    def fit(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from rows: instances, their labels or their bags' proportions, their bags, and their weights."""
         if y is None:
             raise ValueError(
                 f"This {type(self).__name__} estimator requires y to be passed, but the target y is None: "
@@ -68,7 +70,12 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
         instances = self._checked(_rows_of_numbers(X, "X"), reset=True)
         self.encoder_ = None
-        bags = _bags_of_rows(instances, y, groups, self._feature_names())
+        if sample_weight is not None and groups is None:
+            raise ValueError(
+                "sample_weight says how much a row counts in its bag; without groups, every row is a bag of its "
+                "own, in which a weight changes nothing: give groups"
+            )
+        bags = _bags_of_rows(instances, y, groups, self._feature_names(), sample_weight)
         if groups is None:
             warn_once(_BAGS_OF_ONE, about=type(self).__name__)
         return self.fit_bags(bags)
@@ -146,6 +153,8 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Check bags and settings, warn of bags that tell nothing, and note what predictions will be of."""
         refuse_other_than_bags(bags, "what fit_bags takes")
         self._validate_params()
+        self._refuse_weights(bags)
+        self._refuse_partial(bags)
         if (said := fit_warnings.tell_nothing(bags)) is not None:
             warnings.warn(said, fit_warnings.UninformativeBagsWarning, stacklevel=3)
         self.classes_ = bags.classes
@@ -154,6 +163,24 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.instance_type_ = bags.instances.dtype.str
         self.encoder_ = bags.encoder
         self._note_features(None if bags.encoder else bags.features)
+
+    def _refuse_weights(self, bags: Bags) -> None:
+        """Refuse weighted rows where a method cannot respect them."""
+        if bags.bag_weights is not None and not self.takes_bag_weights:
+            raise ValueError(f"{type(self).__name__} cannot weigh bags; BagLogistic, DLLP and LLPGAN can")
+        if bags.weights is not None and not self.takes_weights:
+            raise ValueError(
+                f"{type(self).__name__} cannot weigh rows; "
+                f"BagLogistic, MeanMap, LaplacianMeanMap, InvCal and DLLP can"
+            )
+
+    def _refuse_partial(self, bags: Bags) -> None:
+        """Refuse bags of which less is known than a full vector, where a method needs that."""
+        if bags.known is not None and not self.takes_partial:
+            raise ValueError(
+                f"{type(self).__name__} needs all shares of each bag, without noise; "
+                f"BagLogistic, DLLP and LLPGAN learn from bounds, unknown shares and noise of known size"
+            )
 
     def _finish(self, bags: Bags) -> Self:
         """Refuse predictions that are not finite, and warn where next to nothing was learned."""
@@ -244,14 +271,16 @@ def _rows_of_numbers(X: Any, name: str) -> Any:
     return X
 
 
-def _bags_of_rows(instances: Array, y: Any, groups: Any, features: Sequence[str] | None) -> Bags:
+def _bags_of_rows(
+    instances: Array, y: Any, groups: Any, features: Sequence[str] | None, weights: Any = None
+) -> Bags:
     y = y if hasattr(y, "columns") else np.asarray(y)  # a frame names its classes
     validation.same_length("instances", instances, "entries of y", y)
     if not _are_labels(y):
-        return Bags.from_row_proportions(instances, y, groups, features=features)
+        return Bags.from_row_proportions(instances, y, groups, features=features, weights=weights)
     labels = column_or_1d(y, warn=True)
     check_classification_targets(labels)
-    return Bags.from_labels(instances, labels, groups, features=features)
+    return Bags.from_labels(instances, labels, groups, features=features, weights=weights)
 
 
 def _bags_to_meet(y: Any, groups: Any, classes: Array) -> Bags:

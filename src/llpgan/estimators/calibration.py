@@ -14,8 +14,8 @@ from sklearn.base import clone
 from llpgan.bags import Bags
 from llpgan.bags.fit_warnings import TrainingWarning
 from llpgan.bags.stored_instances import StoredInstances
-from llpgan.estimators.base import Array
 from llpgan.training.epoch_choice import paired_error
+from llpgan.utils.arrays import Array
 
 if TYPE_CHECKING:
     from llpgan.estimators.deep import DeepClassifier

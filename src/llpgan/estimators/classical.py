@@ -6,8 +6,9 @@ from typing import ClassVar
 import numpy as np
 
 from llpgan.bags import Bags, column_scales
-from llpgan.estimators.base import Array, LLPClassifier
+from llpgan.estimators.base import LLPClassifier
 from llpgan.estimators.linear_scores import Features
+from llpgan.utils.arrays import Array
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -28,7 +29,7 @@ class ClassicalClassifier(LLPClassifier):
 
     def _learn_features(self, bags: Bags) -> Features:
         """The features of the training instances; learns what :meth:`_features` needs."""
-        shift, scale = _one_scale(bags.instances) if self.standardize else (0.0, 1.0)
+        shift, scale = _one_scale(bags.instances, bags.weights) if self.standardize else (0.0, 1.0)
         self.shift_, self.scale_ = shift, scale
         return self._features(bags.instances)
 
@@ -37,10 +38,10 @@ class ClassicalClassifier(LLPClassifier):
         return Features.of(_as_rows(instances), self.shift_, self.scale_)
 
 
-def _one_scale(instances: Array) -> tuple[Array, Array | float]:
+def _one_scale(instances: Array, weights: Array | None) -> tuple[Array, Array | float]:
     if instances.ndim == 2:
-        return column_scales.steady(instances)
-    mean, deviation = column_scales.moments(_as_rows(instances))
+        return column_scales.steady(instances, weights)
+    mean, deviation = column_scales.moments(_as_rows(instances), weights)
     return mean, float(np.sqrt(np.mean(deviation**2))) or 1.0
 
 

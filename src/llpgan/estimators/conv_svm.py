@@ -6,14 +6,14 @@ from numbers import Integral
 from typing import ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
 from llpgan.bags import Bags
 from llpgan.estimators.bag_labels import signs_of_shares, signs_within
-from llpgan.estimators.base import Array
 from llpgan.estimators.linear_scores import Features, Linear, fit_linear
 from llpgan.estimators.one_vs_rest import ProbabilityOf
 from llpgan.estimators.proportion_svm import ProportionSVM, fit_svm, hinge, with_probabilities
+from llpgan.utils.arrays import Array
+from llpgan.utils.parameter_checks import Interval
 
 _VIOLATION = 1e-3  # a cut that adds less than this part to the objective's quadratic term ends the search
 _MIXING = 1e-3  # and so does a change of the mixture's weights

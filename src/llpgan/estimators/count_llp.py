@@ -3,11 +3,10 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from sklearn.utils._param_validation import StrOptions
-
 from llpgan.estimators.dllp import DLLP
 from llpgan.training.losses import ProportionLoss
 from llpgan.training.losses.counts import HEADS, CountLoss
+from llpgan.utils.parameter_checks import StrOptions
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -41,5 +40,6 @@ class CountLLP(DLLP):
         "mini_bag_size": [None],
     }
 
-    def _bag_loss(self) -> ProportionLoss:
+    def bag_loss(self) -> ProportionLoss:
+        """The loss of a step's bags, with these settings."""
         return CountLoss(self.heads)

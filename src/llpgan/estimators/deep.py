@@ -1,40 +1,34 @@
 """What the deep methods share: settings, networks, the training, and predictions."""
 
 import copy
-import hashlib
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from inspect import isfunction
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 import torch
 from lightning_fabric import Fabric
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 from torch import nn
 from torch.optim import AdamW, Optimizer
 
 from llpgan.bags import Bags, fit_warnings
-from llpgan.bags.fit_warnings import Watcher, refuse_lost, some_rows
-from llpgan.estimators.base import Array, LLPClassifier
+from llpgan.bags.fit_warnings import refuse_lost, some_rows
+from llpgan.estimators.base import LLPClassifier
 from llpgan.estimators.calibration import N_FOLDS, few_large_bags, temperature_of, tempered
-from llpgan.estimators.paper_bound import undo_bound
-from llpgan.training.augmentation import AUGMENTATIONS, Augment, check_augment
-from llpgan.training.batches import BagDataset, usual_bags_a_step
-from llpgan.training.checkpoints import Checkpoint
+from llpgan.estimators.training_setup import checkpoint_of, listeners_of, plan_of, refuse_betas, split
+from llpgan.training.augmentation import AUGMENTATIONS, Augment
+from llpgan.training.batches import BagDataset
 from llpgan.training.chunked_gradients import as_tensor, refuse_batch_norm
 from llpgan.training.devices import device_named, launched, precision_for
 from llpgan.training.distributed import Ranks
-from llpgan.training.epoch_listeners import progress, tensorboard
 from llpgan.training.input_scaling import Scaling
 from llpgan.training.launch_environment import processes
-from llpgan.training.losses import PROPORTION_LOSSES, BagLoss, ProportionLoss, proportion_bound
+from llpgan.training.losses import PROPORTION_LOSSES, BagLoss, ProportionLoss, proportion_loss
 from llpgan.training.networks import (
     ACTIVATIONS,
     MakeClassifier,
@@ -44,8 +38,11 @@ from llpgan.training.networks import (
     settles,
     signal,
 )
+from llpgan.training.networks.network_making import made, quick
 from llpgan.training.objectives import Objective, Player
-from llpgan.training.training_loop import Listener, Plan, posteriors_of, train
+from llpgan.training.training_loop import posteriors_of, train
+from llpgan.utils.arrays import Array
+from llpgan.utils.parameter_checks import Interval, StrOptions
 
 _SETTLED_ON = 256  # instances
 _ONLY_WATCHING = {"verbose", "checkpoint", "tensorboard"}  # settings that do not change what is learned
@@ -60,9 +57,8 @@ class DeepClassifier(LLPClassifier):
             activation that makes one; or None, for the network that goes with the instances' shape. A module is
             copied, and training starts from its weights.
         activation: of the default networks, "leaky_relu" (as the authors' code) or "relu" (as the paper's text).
-        proportion_loss: "exact", or "bound" for the paper's lower bound; its bias towards the prior is then taken
-            out of the predictions, which is right for bags drawn at random. Or the loss of a later method:
-            "moments", "counts", "transport" or "assignment"; for bags drawn at random also "dsq" or "easyllp".
+        proportion_loss: "exact"; or the loss of a later method: "moments", "counts", "transport" or "assignment",
+            for bags drawn at random also "dsq" or "easyllp"; or a function of logits, bag index and proportions.
         epochs: how often every bag is seen.
         bags_per_step: how many whole bags a step takes; None for as many as have some 64 instances.
         max_instances_per_step: how many instances a network sees at once; a step with more is computed in chunks
@@ -165,9 +161,8 @@ class DeepClassifier(LLPClassifier):
                 epoch's row in ``history_``. It chooses nothing.
         """
         self._start(bags)
-        _refuse_betas(self.betas)
+        refuse_betas(self.betas)
         self.temperature_ = 1.0
-        self.bag_size_ = float(1 / np.mean(1 / bags.sizes))
         self.prior_ = bags.prior
         fabric = self._fabric()
         ranks = Ranks(fabric)
@@ -176,16 +171,16 @@ class DeepClassifier(LLPClassifier):
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             objective = self._objective(bags, fabric)
-        with self._listeners(ranks) as listeners:
+        with listeners_of(self, ranks) as listeners:
             classifier, self.history_ = train(
                 objective,
                 training,
-                self._plan(bags, seed),
+                plan_of(self, bags, seed),
                 fabric,
                 held_out=held_out_bags,
                 correction=self._predicted,
                 monitor=None if monitor is None else partial(self._monitored, monitor),
-                checkpoint=self._checkpoint(bags),
+                checkpoint=checkpoint_of(self, bags),
                 listeners=listeners,
             )
         self._keep(classifier, objective)
@@ -193,6 +188,26 @@ class DeepClassifier(LLPClassifier):
         if self._calibrates(bags):
             self.temperature_ = temperature_of(self, bags, seed)
         return self._finish(bags)
+
+    def _refuse_weights(self, bags: Bags) -> None:
+        super()._refuse_weights(bags)
+        if bags.weights is None and bags.bag_weights is None:
+            return
+        if self.bag_loss() is not proportion_loss:
+            raise ValueError('rows or bags have weights, which only proportion_loss="exact" respects')
+        if self.mini_bag_size is not None:
+            raise ValueError(
+                "rows or bags have weights, which samples would forget: leave mini_bag_size at None"
+            )
+
+    def _refuse_partial(self, bags: Bags) -> None:
+        super()._refuse_partial(bags)
+        if bags.known is None:
+            return
+        if self.bag_loss() is not proportion_loss:
+            raise ValueError('less is known than all shares, from which only proportion_loss="exact" learns')
+        if self.mini_bag_size is not None:
+            raise ValueError("less is known than all shares: leave mini_bag_size at None")
 
     @abstractmethod
     def _objective(self, bags: Bags, fabric: Fabric) -> Objective:
@@ -204,7 +219,7 @@ class DeepClassifier(LLPClassifier):
         A network of ours that is made here is settled on some of the instances; a module that the user made starts
         from its own weights.
         """
-        networks = self._networks(Scaling.of(bags.instances))
+        networks = self._networks(Scaling.of(bags.instances, bags.weights))
         classifier = networks["classifier"]
         shown = as_tensor(some_rows(bags.instances, _SETTLED_ON))
         if not isinstance(self.classifier, nn.Module) and settles(classifier):
@@ -246,14 +261,12 @@ class DeepClassifier(LLPClassifier):
         return self._predicted(posteriors)
 
     def _predicted(self, posteriors: Array) -> Array:
-        """What is predicted where the classifier says this: the same, but for the bound's bias and temperature."""
-        if self._bag_loss() is proportion_bound:
-            posteriors = undo_bound(posteriors, self.bag_size_, self.prior_)
+        """What is predicted where the classifier says this: the same, but for the temperature."""
         return tempered(posteriors, self.temperature_)
 
     def _calibrates(self, bags: Bags) -> bool:
         if self.calibrate is None:
-            return processes()[0] == 1 and few_large_bags(bags)
+            return processes()[0] == 1 and bags.known is None and few_large_bags(bags)
         if self.calibrate and bags.n_bags < 2 * N_FOLDS:
             raise ValueError(f"calibrate=True needs {2 * N_FOLDS} bags at least, here are {bags.n_bags}")
         if self.calibrate and processes()[0] > 1:
@@ -274,7 +287,8 @@ class DeepClassifier(LLPClassifier):
             refuse_batch_norm(network, "training in several processes")
         return network
 
-    def _bag_loss(self) -> ProportionLoss:
+    def bag_loss(self) -> ProportionLoss:
+        """The loss of a step's bags that the setting ``proportion_loss`` stands for."""
         given = self.proportion_loss
         loss = PROPORTION_LOSSES[given] if isinstance(given, str) else given
         return loss.knowing(tuple(map(float, self.prior_))) if isinstance(loss, BagLoss) else loss
@@ -287,129 +301,19 @@ class DeepClassifier(LLPClassifier):
         rate, betas = self.learning_rate or usual.learning_rate, self.betas or usual.betas
         return AdamW(parameters, rate, betas, weight_decay=self.weight_decay, fused=True)
 
-    def _plan(self, bags: Bags, seed: int) -> Plan:
-        return Plan(
-            epochs=self.epochs,
-            bags_a_step=self._bags_a_step(bags),
-            seed=seed,
-            decay_from=self.decay_from,
-            average=self.average,
-            patience=self.patience,
-            augment=self._augment(bags),
-        )
-
-    def _bags_a_step(self, bags: Bags) -> int:
-        """As many as asked for, or as usual; enough for a loss that compares the bags of a step."""
-        loss = self._bag_loss()
-        fewest = loss.fewest_bags if isinstance(loss, BagLoss) else 1
-        if fewest > 1 and bags.n_bags < 2:
-            raise ValueError("a single bag cannot tell the classes apart by this proportion_loss: give more bags")
-        if self.bags_per_step is None:
-            return max(fewest, usual_bags_a_step(bags, self.mini_bag_size))
-        if self.bags_per_step < fewest:
-            raise ValueError(
-                f"bags_per_step={self.bags_per_step}: this proportion_loss compares the bags of a step; give "
-                f"{fewest} or more, or None"
-            )
-        return self.bags_per_step
-
-    def _augment(self, bags: Bags) -> Augment | None:
-        if self.augment is None:
-            return None
-        if isinstance(self.augment, str) and len(self.instance_shape_) != 3:
-            raise ValueError(
-                f"augment={self.augment!r} is for images, not instances of shape {self.instance_shape_}"
-            )
-        augment = AUGMENTATIONS[self.augment] if isinstance(self.augment, str) else self.augment
-        check_augment(augment, as_tensor(bags.instances[:2]))
-        return augment
+    def _split(
+        self, bags: Bags, held_out: Bags | None, seed: int, ranks: Ranks
+    ) -> tuple[BagDataset, BagDataset | None]:
+        """The bags to train with, and those that judge each epoch."""
+        return split(self, bags, held_out, seed, ranks)
 
     def _seed(self) -> int:
         if self.checkpoint is not None and not isinstance(self.random_state, Integral):
             raise ValueError("a checkpoint needs an integer random_state, or the fit could not be continued")
         return int(check_random_state(self.random_state).randint(2**31))
 
-    def _split(
-        self, bags: Bags, held_out: Bags | None, seed: int, ranks: Ranks
-    ) -> tuple[BagDataset, BagDataset | None]:
-        training = partial(
-            BagDataset, at_once=self.max_instances_per_step, mini_bag_size=self.mini_bag_size, share=ranks.share
-        )
-        if held_out is not None:
-            if held_out.classes.tolist() != bags.classes.tolist():
-                raise ValueError(f"held-out bags have classes {held_out.classes}, the others {bags.classes}")
-            return training(bags), BagDataset(held_out)
-        n_held_out = round(self.validation_fraction * bags.n_bags)
-        if n_held_out == 0:
-            self._refuse_in_vain()
-            return training(bags), None
-        if n_held_out == bags.n_bags:
-            raise ValueError(f"validation_fraction={self.validation_fraction} leaves no bag: give a smaller one")
-        order = np.random.default_rng(seed).permutation(bags.n_bags)
-        return training(bags, np.sort(order[n_held_out:])), BagDataset(bags, np.sort(order[:n_held_out]))
-
-    def _refuse_in_vain(self) -> None:
-        if self.validation_fraction > 0:
-            raise ValueError(f"validation_fraction={self.validation_fraction} holds out no bag: give a larger one")
-        if self.patience is not None:
-            raise ValueError("patience looks at held-out bags: set validation_fraction, or give held_out bags")
-
-    def _checkpoint(self, bags: Bags) -> Checkpoint | None:
-        if self.checkpoint is None:
-            return None
-        settings = {k: _said(v) for k, v in self.get_params(deep=False).items() if k not in _ONLY_WATCHING}
-        return Checkpoint(self.checkpoint, {**settings, "bags": _digest(bags)})
-
     def _monitored(
         self, monitor: Callable[[Self], Mapping[str, float]], classifier: nn.Module
     ) -> Mapping[str, float]:
         self.classifier_ = classifier
         return monitor(self)
-
-    @contextmanager
-    def _listeners(self, ranks: Ranks) -> Iterator[list[Listener]]:
-        with ExitStack() as stack:
-            listeners: list[Listener] = [Watcher()]
-            if self.verbose and ranks.is_first:
-                listeners.append(stack.enter_context(progress(type(self).__name__, self.epochs)))
-            if self.tensorboard is not None and ranks.is_first:
-                listeners.append(stack.enter_context(tensorboard(self.tensorboard)))
-            yield listeners
-
-
-def quick(network: nn.Module) -> nn.Module:
-    """The network with its weights in the layout in which convolutions are quickest."""
-    return network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
-
-
-def made(parameter: str, make: Callable[..., nn.Module], *arguments: Any) -> nn.Module:
-    """The network that a function makes, or an error that names the parameter."""
-    wanted = f"{parameter} is a module, or a function of three arguments (see its documentation) that makes one"
-    try:
-        network = make(*arguments)
-    except TypeError as error:
-        raise TypeError(f"{wanted}; {_said(make)} does not take them: {error}") from error
-    if not isinstance(network, nn.Module):
-        raise TypeError(f"{wanted}; {_said(make)} gave a {type(network).__name__}")
-    return network
-
-
-def _refuse_betas(betas: Any) -> None:
-    if betas is None:
-        return
-    if len(betas) != 2 or not all(isinstance(beta, Real) and 0 <= float(beta) < 1 for beta in betas):
-        raise ValueError(f"betas={betas!r}: give two numbers from 0 to below 1, such as (0.5, 0.999)")
-
-
-def _said(value: Any) -> str:
-    """A setting in words that another process says too: a function's by its name, not by its address."""
-    if isinstance(value, partial):
-        return f"{_said(value.func)} of {value.args}, {value.keywords}"
-    return f"{value.__module__}.{value.__qualname__}" if isfunction(value) else repr(value)
-
-
-def _digest(bags: Bags) -> str:
-    """A short name of the data: of all bags, and of a thousand rows."""
-    rows = bags.instances[:: max(1, len(bags.instances) // 1000)]
-    parts = (bags.proportions, bags.bag_index, np.array(bags.instances.shape), np.ascontiguousarray(rows))
-    return hashlib.blake2b(b"".join(part.tobytes() for part in parts), digest_size=8).hexdigest()

@@ -5,11 +5,11 @@ from numbers import Real
 from typing import ClassVar
 
 from lightning_fabric import Fabric
-from sklearn.utils._param_validation import Interval
 
 from llpgan.bags import Bags
 from llpgan.estimators.deep import DeepClassifier
 from llpgan.training.objectives import Objective, ProportionObjective
+from llpgan.utils.parameter_checks import Interval
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -33,13 +33,22 @@ class DLLP(DeepClassifier):
 
     entropy_weight: float = 0.0
 
+    takes_weights: ClassVar = True
+    takes_partial: ClassVar = True
+    takes_bag_weights: ClassVar = True
+
     _parameter_constraints: ClassVar = {
         **DeepClassifier._parameter_constraints,
         "entropy_weight": [Interval(Real, 0, None, closed="left")],
     }
 
+    def _refuse_weights(self, bags: Bags) -> None:
+        super()._refuse_weights(bags)
+        if bags.weights is not None and self.entropy_weight > 0:
+            raise ValueError("rows have weights, which the entropy does not respect: set entropy_weight=0")
+
     def _objective(self, bags: Bags, fabric: Fabric) -> Objective:
         classifier = self._player(self._fresh_networks(bags)["classifier"], fabric)
         return ProportionObjective(
-            classifier=classifier, proportion_loss=self._bag_loss(), entropy_weight=self.entropy_weight
+            classifier=classifier, proportion_loss=self.bag_loss(), entropy_weight=self.entropy_weight
         )

@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from sklearn.utils._param_validation import StrOptions
-
 from llpgan.estimators.dllp import DLLP
+from llpgan.utils.parameter_checks import StrOptions
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -7,14 +7,14 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import expit, logit
 from sklearn.svm import SVR
-from sklearn.utils._param_validation import Interval
 
 from llpgan.bags import Bags
-from llpgan.estimators.base import Array
 from llpgan.estimators.kernels import Kernel
 from llpgan.estimators.linear_scores import Features, Linear, fit_linear
 from llpgan.estimators.one_vs_rest import BinaryClassifier, ProbabilityOf, Sigmoid
 from llpgan.estimators.smooth_hinge import positive_part
+from llpgan.utils.arrays import Array
+from llpgan.utils.parameter_checks import Interval
 
 _ROWS_AT_ONCE = 2048  # of a block of the kernel: 32 MB
 _WIDTHS = (1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5)  # of the loss's rounded corners; the last is the error in log-odds
@@ -51,23 +51,25 @@ class InvCal(BinaryClassifier):
 
     usual_weights: ClassVar = (1.0, 100.0)
 
+    takes_weights: ClassVar = True
+
     _parameter_constraints: ClassVar = {
         **BinaryClassifier._parameter_constraints,
         "epsilon": [Interval(Real, 0, None, closed="left")],
     }
 
     def _fit_binary(self, features: Features, bags: Bags, shares: Array) -> ProbabilityOf:
-        low, high = log_odds_tubes(shares, len(features), self.epsilon)
+        low, high = log_odds_tubes(shares, float(bags.totals.sum()), self.epsilon)
         if self.kernel == "linear":
             return Sigmoid(fit_tubes(features.bag_means(bags), low, high, self._weight()))
         instances = features.array()
         kernel = self._kernel(instances)
         weights, intercept = fit_kernel_tubes(bag_mean_kernel(kernel, instances, bags), low, high, self._weight())
-        row_weights = (weights / bags.sizes)[bags.bag_index]
+        row_weights = (weights / bags.totals)[bags.bag_index] * bags.row_weights
         return KernelSigmoid(kernel, instances, row_weights, intercept)
 
 
-def log_odds_tubes(shares: Array, n_instances: int, epsilon: float) -> tuple[Array, Array]:
+def log_odds_tubes(shares: Array, n_instances: float, epsilon: float) -> tuple[Array, Array]:
     """The lowest and highest log-odds that each bag's share allows.
 
     >>> log_odds_tubes(np.array([0.5]), n_instances=10, epsilon=0.25)
@@ -117,12 +119,15 @@ def _fit_absolute(kernel: Array, targets: Array, C: float) -> tuple[Array, float
 
 def bag_mean_kernel(kernel: Kernel, features: Array, bags: Bags) -> Array:
     """(n, n): the mean of the kernel over all pairs of instances of two bags, summed up block by block."""
-    sums = np.zeros((bags.n_bags, bags.n_bags))
+    sums, weights = np.zeros((bags.n_bags, bags.n_bags)), bags.weights
     for rows, row_bags, row_starts in bags.blocks(_ROWS_AT_ONCE):
         for others, other_bags, other_starts in bags.blocks(_ROWS_AT_ONCE):
-            block = np.add.reduceat(kernel(features[rows], features[others]), row_starts, axis=0)
+            pairs = kernel(features[rows], features[others])
+            if weights is not None:
+                pairs = pairs * np.outer(weights[rows], weights[others])
+            block = np.add.reduceat(pairs, row_starts, axis=0)
             sums[np.ix_(row_bags, other_bags)] += np.add.reduceat(block, other_starts, axis=1)
-    return sums / np.outer(bags.sizes, bags.sizes)
+    return sums / np.outer(bags.totals, bags.totals)
 
 
 @dataclass(frozen=True)

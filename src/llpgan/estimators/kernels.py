@@ -10,7 +10,7 @@ from numpy.random import RandomState
 from scipy.linalg import eigh
 from sklearn.metrics.pairwise import pairwise_kernels
 
-from llpgan.estimators.base import Array
+from llpgan.utils.arrays import Array
 
 # From rows (a, d) and (b, d) to inner products (a, b).
 Kernel = Callable[[Array, Array], Array]

@@ -8,12 +8,12 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg import inv, solve
 from scipy.sparse.linalg import splu
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from llpgan.bags import Bags
 from llpgan.estimators.bag_similarity import SIMILARITIES, Similarity
-from llpgan.estimators.base import Array
 from llpgan.estimators.mean_map import MeanMap
+from llpgan.utils.arrays import Array
+from llpgan.utils.parameter_checks import Interval, StrOptions
 
 _RIDGE = 1e-6  # ε: the Laplacian alone is singular, and a class that no bag has would have no mean
 
@@ -57,10 +57,10 @@ class LaplacianMeanMap(MeanMap):
 
     def _operator(self, bags: Bags, bag_means: Array) -> Array:
         similarity = self.similarity if callable(self.similarity) else SIMILARITIES[self.similarity]
-        center = bags.sizes @ bag_means / bags.sizes.sum()
+        center = bags.totals @ bag_means / bags.totals.sum()
         roughness = self.gamma * laplacian(similarity(bag_means))
-        means = bag_class_means(bag_means - center, bags.proportions, bags.sizes, roughness)
-        shares = bags.proportions * (bags.sizes / bags.sizes.sum())[:, None]
+        means = bag_class_means(bag_means - center, bags.proportions, bags.totals, roughness)
+        shares = bags.proportions * (bags.totals / bags.totals.sum())[:, None]
         return np.einsum("ik,ikd->kd", shares, means) + bags.prior[:, None] * center
 
 

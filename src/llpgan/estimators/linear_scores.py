@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 from threadpoolctl import threadpool_limits
 
 from llpgan.bags import Bags
-from llpgan.estimators.base import Array
+from llpgan.utils.arrays import Array
 
 # From scores (outputs, N) to the loss's value and its slope in each score.
 Loss = Callable[[Array], tuple[float, Array]]

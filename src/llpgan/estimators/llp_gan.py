@@ -8,17 +8,16 @@ from typing import Any, ClassVar, cast
 import torch
 from lightning_fabric import Fabric
 from sklearn.utils import check_random_state, check_scalar
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
 from llpgan.bags import Bags
-from llpgan.estimators.base import Array
-from llpgan.estimators.deep import DeepClassifier, made, quick
+from llpgan.estimators.deep import DeepClassifier
 from llpgan.training.critics import CRITICS, CriticObjective, critic_head
 from llpgan.training.input_scaling import Scaling, Unscaling
 from llpgan.training.launch_environment import processes
 from llpgan.training.networks import ACTIVATIONS, MakeGenerator, check_generator, default_pair
+from llpgan.training.networks.network_making import made, quick
 from llpgan.training.objectives import (
     GENERATOR_LOSSES,
     NOISES,
@@ -27,6 +26,8 @@ from llpgan.training.objectives import (
     Noise,
     Objective,
 )
+from llpgan.utils.arrays import Array
+from llpgan.utils.parameter_checks import Interval, StrOptions
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -74,6 +75,9 @@ class LLPGAN(DeepClassifier):
     noise: str | Noise = "uniform"
     noise_size: int = 100
 
+    takes_partial: ClassVar = True
+    takes_bag_weights: ClassVar = True
+
     _parameter_constraints: ClassVar = {
         **DeepClassifier._parameter_constraints,
         "proportion_weight": [Interval(Real, 0, None, closed="neither"), None],
@@ -104,7 +108,7 @@ class LLPGAN(DeepClassifier):
             networks["critic"] = critic_head(networks["classifier"], self.instance_shape_)
         players: Any = {name: self._player(network, fabric) for name, network in networks.items()}
         shared: Any = {
-            "proportion_loss": self._bag_loss(),
+            "proportion_loss": self.bag_loss(),
             "proportion_weight": self.proportion_weight or float(bags.sizes.mean()),
             "fakes_per_instance": self.fakes_per_instance,
             "noise": self._noise(),

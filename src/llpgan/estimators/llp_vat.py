@@ -6,7 +6,6 @@ from numbers import Real
 from typing import ClassVar, cast
 
 from lightning_fabric import Fabric
-from sklearn.utils._param_validation import Interval
 from torch import nn
 
 from llpgan.bags import Bags
@@ -14,6 +13,7 @@ from llpgan.estimators.dllp import DLLP
 from llpgan.training.input_scaling import Scaling
 from llpgan.training.objectives import Objective
 from llpgan.training.smooth_objective import SmoothObjective
+from llpgan.utils.parameter_checks import Interval
 
 _SHARE = 0.1  # of each feature's unit: of 3,072 that makes a length of 5.5, where the authors have 6
 
@@ -46,6 +46,9 @@ class LLPVAT(DLLP):
     length: float | None = None
     probe: float = 0.01
 
+    takes_weights: ClassVar = False
+    takes_bag_weights: ClassVar = False
+
     _parameter_constraints: ClassVar = {
         **DLLP._parameter_constraints,
         "smoothness_weight": [Interval(Real, 0, None, closed="left")],
@@ -63,7 +66,7 @@ class LLPVAT(DLLP):
         network = self._fresh_networks(bags)["classifier"]
         return SmoothObjective(
             classifier=self._player(network, fabric),
-            proportion_loss=self._bag_loss(),
+            proportion_loss=self.bag_loss(),
             entropy_weight=self.entropy_weight,
             weight=self.smoothness_weight,
             ramp_until=self.ramp_until,

@@ -4,13 +4,12 @@ from dataclasses import dataclass
 from numbers import Integral
 from typing import ClassVar
 
-from sklearn.utils._param_validation import Interval, StrOptions
-
 from llpgan.bags import Bags
 from llpgan.estimators.dllp import DLLP
 from llpgan.training.bag_transforms import GroupedBags
 from llpgan.training.batches import BagDataset
 from llpgan.training.distributed import Ranks
+from llpgan.utils.parameter_checks import Interval, StrOptions
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -36,6 +35,10 @@ class LLPFC(DLLP):
 
     regroup_every: int = 1
     proportion_loss: str = "exact"
+
+    takes_weights: ClassVar = False
+    takes_bag_weights: ClassVar = False
+    takes_partial: ClassVar = False
 
     _parameter_constraints: ClassVar = {
         **DLLP._parameter_constraints,

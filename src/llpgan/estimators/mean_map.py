@@ -4,13 +4,12 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import ClassVar, Self
 
-from sklearn.utils._param_validation import Interval
-
 from llpgan.bags import Bags
-from llpgan.estimators.base import Array
 from llpgan.estimators.classical import ClassicalClassifier
 from llpgan.estimators.linear_scores import one_blas_thread
 from llpgan.estimators.mean_operator import class_means, class_probabilities, fit_log_partition, mixing_condition
+from llpgan.utils.arrays import Array
+from llpgan.utils.parameter_checks import Interval
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -48,6 +47,8 @@ class MeanMap(ClassicalClassifier):
     C: float | None = None
     tol: float = 1e-6
 
+    takes_weights: ClassVar = True
+
     _parameter_constraints: ClassVar = {
         **ClassicalClassifier._parameter_constraints,
         "C": [Interval(Real, 0, None, closed="neither"), None],
@@ -62,12 +63,12 @@ class MeanMap(ClassicalClassifier):
         operator = self._operator(bags, features.bag_means(bags))
         with one_blas_thread():
             C = self.C or self.condition_**-2
-            self.model_ = fit_log_partition(features, operator, bags.prior, C, self.tol)
+            self.model_ = fit_log_partition(features, operator, bags.prior, C, self.tol, weights=bags.weights)
         return self._finish(bags)
 
     def _operator(self, bags: Bags, bag_means: Array) -> Array:
         """μ, a row a class."""
-        return bags.prior[:, None] * class_means(bag_means, bags.proportions, bags.sizes)
+        return bags.prior[:, None] * class_means(bag_means, bags.proportions, bags.totals)
 
     def _probabilities(self, instances: Array) -> Array:
         return class_probabilities(self.model_, self._features(instances))

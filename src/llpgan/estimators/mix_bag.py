@@ -4,13 +4,12 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import ClassVar
 
-from sklearn.utils._param_validation import Interval, StrOptions
-
 from llpgan.bags import Bags
 from llpgan.estimators.dllp import DLLP
 from llpgan.training.bag_transforms import MixedBags
 from llpgan.training.batches import BagDataset
 from llpgan.training.distributed import Ranks
+from llpgan.utils.parameter_checks import Interval, StrOptions
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -37,6 +36,10 @@ class MixBag(DLLP):
     mix_probability: float = 0.5
     confidence: float = 0.99
     proportion_loss: str = "exact"
+
+    takes_weights: ClassVar = False
+    takes_bag_weights: ClassVar = False
+    takes_partial: ClassVar = False
 
     _parameter_constraints: ClassVar = {
         **DLLP._parameter_constraints,

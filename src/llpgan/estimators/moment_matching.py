@@ -4,11 +4,10 @@ from dataclasses import dataclass
 from numbers import Integral
 from typing import ClassVar
 
-from sklearn.utils._param_validation import Interval, StrOptions
-
 from llpgan.estimators.dllp import DLLP
 from llpgan.training.losses import ProportionLoss
 from llpgan.training.losses.moments import FORMS, MomentLoss
+from llpgan.utils.parameter_checks import Interval, StrOptions
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -44,5 +43,6 @@ class MomentMatching(DLLP):
         "proportion_loss": [StrOptions({"moments"})],
     }
 
-    def _bag_loss(self) -> ProportionLoss:
+    def bag_loss(self) -> ProportionLoss:
+        """The loss of a step's bags, with these settings."""
         return MomentLoss(self.order, self.form)

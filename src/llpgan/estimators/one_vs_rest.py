@@ -9,13 +9,13 @@ from typing import ClassVar, Self
 import numpy as np
 from scipy.special import expit
 from sklearn.metrics.pairwise import KERNEL_PARAMS
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from llpgan.bags import Bags
-from llpgan.estimators.base import Array
 from llpgan.estimators.classical import ClassicalClassifier
 from llpgan.estimators.kernels import Kernel, as_kernel
 from llpgan.estimators.linear_scores import Features, Linear, one_blas_thread
+from llpgan.utils.arrays import Array
+from llpgan.utils.parameter_checks import Interval, StrOptions
 
 # From features to the probability of one class against all others.
 ProbabilityOf = Callable[[Features], Array]

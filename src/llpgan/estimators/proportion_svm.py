@@ -10,15 +10,15 @@ from numpy.random import RandomState
 from scipy.optimize import minimize_scalar
 from scipy.special import expit, logit, xlogy
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval
 
 from llpgan.bags import Bags
 from llpgan.bags.fit_warnings import SAME_SHARE
-from llpgan.estimators.base import Array
 from llpgan.estimators.kernels import KernelMap
 from llpgan.estimators.linear_scores import Features, Linear, fit_linear
 from llpgan.estimators.one_vs_rest import BinaryClassifier, ProbabilityOf, Sigmoid
 from llpgan.estimators.smooth_hinge import positive_part
+from llpgan.utils.arrays import Array
+from llpgan.utils.parameter_checks import Interval
 
 _WIDTH = 0.1  # of the hinge's rounded corner
 _TOL = 1e-4

@@ -4,11 +4,10 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import ClassVar
 
-from sklearn.utils._param_validation import Interval, StrOptions
-
 from llpgan.estimators.dllp import DLLP
 from llpgan.training.losses import ProportionLoss
 from llpgan.training.losses.transport import TransportLoss
+from llpgan.utils.parameter_checks import Interval, StrOptions
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -52,7 +51,8 @@ class ROT(DLLP):
         "proportion_loss": [StrOptions({"transport"})],
     }
 
-    def _bag_loss(self) -> ProportionLoss:
+    def bag_loss(self) -> ProportionLoss:
+        """The loss of a step's bags, with these settings."""
         return TransportLoss(
             weight=self.transport_weight,
             hard=self.hard,

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from llpgan.estimators.base import Array
+from llpgan.utils.arrays import Array
 
 
 def positive_part(values: Array, width: float) -> tuple[Array, Array]:

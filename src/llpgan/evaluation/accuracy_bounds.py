@@ -59,7 +59,7 @@ def worst_case(bags: Bags, probabilities: ArrayLike) -> WorstCase:
     highest = np.minimum(given, predicted).sum(axis=1)
     return WorstCase(
         bag_error=hoeffding(float(bag_scores(bags, table).hard_total_variation.mean()), bags.n_bags),
-        lowest_accuracy=float(np.average(lowest, weights=bags.sizes)),
-        highest_accuracy=float(np.average(highest, weights=bags.sizes)),
-        purity=float(np.average(given.max(axis=1), weights=bags.sizes)),
+        lowest_accuracy=float(np.average(lowest, weights=bags.totals)),
+        highest_accuracy=float(np.average(highest, weights=bags.totals)),
+        purity=float(np.average(given.max(axis=1), weights=bags.totals)),
     )

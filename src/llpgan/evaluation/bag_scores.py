@@ -1,7 +1,6 @@
 """How well predictions meet the proportions of bags: no instance's label is needed."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,8 +9,8 @@ from llpgan.bags import validation
 from llpgan.bags.bags import Bags, refuse_other_than_bags
 from llpgan.evaluation import interval_estimate
 from llpgan.evaluation.interval_estimate import Estimate
+from llpgan.utils.arrays import Array
 
-Array = NDArray[Any]
 _LEAST = np.finfo(np.float64).eps
 
 
@@ -35,7 +34,7 @@ class BagScores:
     kl: NDArray[np.float64]
     total_variation: NDArray[np.float64]
     hard_total_variation: NDArray[np.float64]
-    weights: NDArray[np.int64] | None = None
+    weights: NDArray[np.float64] | None = None
 
     @property
     def mean_cross_entropy(self) -> Estimate:
@@ -61,7 +60,8 @@ class BagScores:
 def bag_scores(bags: Bags, probabilities: ArrayLike, *, by_size: bool = False) -> BagScores:
     """Compare the proportions of bags with the predicted probabilities of their instances.
 
-    With ``by_size`` a bag counts in means by the number of its instances: means are then over instances' bags.
+    Where less is known of a bag than all its shares, the nearest ones that are possible count. With ``by_size`` a
+    bag counts in means by the number of its instances: means are then over instances' bags.
 
     >>> bags = Bags.from_labels([[1.0], [2.0], [6.0]], [0, 1, 0], groups=["a", "a", "b"])
     >>> scores = bag_scores(bags, [[0.8, 0.2], [0.4, 0.6], [0.9, 0.1]])
@@ -70,7 +70,8 @@ def bag_scores(bags: Bags, probabilities: ArrayLike, *, by_size: bool = False) -
     """
     refuse_other_than_bags(bags, "bags")
     table = validation.probabilities(probabilities, len(bags.instances), bags.n_classes)
-    given, predicted = bags.proportions, bags.means(table)
+    predicted = bags.means(table)
+    given = bags.proportions if bags.known is None else bags.known.targets(predicted)
     hard = bags.means(np.eye(bags.n_classes)[table.argmax(axis=1)])
     cross_entropy = -(given * _log(predicted)).sum(axis=1)
     return BagScores(
@@ -79,7 +80,7 @@ def bag_scores(bags: Bags, probabilities: ArrayLike, *, by_size: bool = False) -
         kl=np.maximum(cross_entropy + (given * _log(given)).sum(axis=1), 0),
         total_variation=np.abs(given - predicted).sum(axis=1) / 2,
         hard_total_variation=np.abs(given - hard).sum(axis=1) / 2,
-        weights=bags.sizes if by_size else None,
+        weights=bags.totals if by_size else None,
     )
 
 

@@ -1,17 +1,14 @@
 """Which columns the predictions of bags rest on."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from llpgan.bags.bags import Bags, refuse_other_than_bags
 from llpgan.estimators.base import LLPClassifier
 from llpgan.evaluation.bag_scores import bag_scores
-
-Array = NDArray[Any]
+from llpgan.utils.arrays import Array
 
 
 class Rise(NamedTuple):
@@ -83,5 +80,4 @@ def fewer_rows(bags: Bags, max_rows: int, rng: np.random.Generator) -> Bags:
     chosen = [
         rng.choice(bags.rows_of(b), max(1, int(bags.sizes[b] * share)), replace=False) for b in range(bags.n_bags)
     ]
-    rows = np.sort(np.concatenate(chosen))
-    return replace(bags, instances=bags.instances[rows], bag_index=bags.bag_index[rows], tolerance=0.01)
+    return bags.part(np.sort(np.concatenate(chosen)))

@@ -1,14 +1,13 @@
 """A figure and how sure it is: 95 % intervals of shares, of means, and of the area under the ROC curve."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit, logit, stdtrit
 from scipy.stats import rankdata
 
-Array = NDArray[Any]
+from llpgan.utils.arrays import Array
+
 _NORMAL = 1.959964  # the 97.5 % point of the normal distribution
 
 

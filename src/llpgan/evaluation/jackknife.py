@@ -3,12 +3,11 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit, stdtrit
 
 from llpgan.evaluation.interval_estimate import Estimate
+from llpgan.utils.arrays import Array
 
-Array = NDArray[Any]
 _PRIOR_BAGS = 10  # for how many bags the variance by theory counts: few bags know little of their own spread
 
 

@@ -1,18 +1,17 @@
 """Accuracy without labels: in random bags, counts of labels tell how often single predictions are right."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from llpgan.bags import validation
 from llpgan.bags.bags import Bags, refuse_other_than_bags
 from llpgan.evaluation.interval_estimate import Estimate
 from llpgan.evaluation.jackknife import Intervals, jackknife
 from llpgan.evaluation.label_means import Pairs, label_mean
+from llpgan.utils.arrays import Array
 
-Array = NDArray[Any]
 LEAST_BAGS = 3
 _LEAST = np.finfo(np.float64).eps
 
@@ -63,6 +62,8 @@ def estimate_accuracy(bags: Bags, predictions: ArrayLike, *, proportions_sd: flo
     refuse_other_than_bags(bags, "bags")
     if bags.n_bags < LEAST_BAGS:
         raise ValueError(f"accuracy without labels needs {LEAST_BAGS} bags at least, here are {bags.n_bags}")
+    if bags.weights is not None:
+        raise ValueError("accuracy without labels cannot be told of rows with weights: they are no random sample")
     table = np.asarray(predictions)
     validation.same_length("instances", bags.instances, "rows of predictions", table)
     soft = table.astype(np.float64) if table.ndim == 2 else None

@@ -1,11 +1,11 @@
 """Means that need every row's label, from the labels' counts in bags: what all label-free figures are made of."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[Any]
+from llpgan.utils.arrays import Array
+
 _ROUNDS = 60  # of the fixed point; it converges in a handful
 
 

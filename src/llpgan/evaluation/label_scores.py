@@ -1,7 +1,7 @@
 """How good predictions are where the labels of instances are known."""
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 from llpgan.bags import validation
 from llpgan.evaluation import interval_estimate
 from llpgan.evaluation.interval_estimate import Estimate
+from llpgan.utils.arrays import Array
 
-Array = NDArray[Any]
 _BINS = 10
 _LEAST = np.finfo(np.float64).eps  # a probability of zero would make one mistake count for ever
 

@@ -1,18 +1,17 @@
 """What more bags would bring: held-out bag error against the number of bags, extended by a power law."""
 
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import nnls
 from sklearn.base import clone
 
 from llpgan.bags.bags import Bags, refuse_other_than_bags
 from llpgan.estimators.base import LLPClassifier
 from llpgan.evaluation.bag_scores import bag_scores
+from llpgan.utils.arrays import Array
 
-Array = NDArray[Any]
 _SHARES = (0.25, 0.5, 0.75, 1.0)
 _POWERS = np.linspace(0.25, 1.5, 26)
 
@@ -75,27 +74,13 @@ def learning_curve(
     return LearningCurve(known, *_power_law(known)) if len(known) > 2 else None
 
 
-def some_bags(bags: Bags, chosen: Array) -> Bags:
-    """Only some of the bags, by their positions."""
-    chosen = np.sort(chosen)
-    rows = np.flatnonzero(np.isin(bags.bag_index, chosen))
-    return replace(
-        bags,
-        instances=bags.instances[rows],
-        bag_index=np.searchsorted(chosen, bags.bag_index[rows]),
-        proportions=bags.proportions[chosen],
-        bag_ids=tuple(bags.bag_ids[b] for b in chosen),
-        tolerance=0.01,
-    )
-
-
 def _error(bags: Bags, train: Array, test: Array, estimator: LLPClassifier | None) -> float | None:
     from llpgan.estimators.mean_map import MeanMap
 
     model = MeanMap() if estimator is None else clone(estimator)
-    held_out = some_bags(bags, test)
+    held_out = bags.subset(test)
     try:
-        model.fit_bags(some_bags(bags, train))
+        model.fit_bags(bags.subset(train))
     except ValueError:
         return None
     return float(bag_scores(held_out, model.predict_proba(held_out)).total_variation.mean())

@@ -1,15 +1,13 @@
 """Are bags drawn at random? Only then do they tell how often single predictions are right."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from llpgan.bags.bags import Bags, refuse_other_than_bags
 from llpgan.evaluation.importance import fewer_rows
+from llpgan.utils.arrays import Array
 
-Array = NDArray[Any]
 _LEVEL = 0.05
 _MOST_VALUES = 1_000_000  # dealt anew in each permutation; of more rows each bag keeps the same share
 _MOST_COLUMNS = 200

@@ -37,6 +37,12 @@ class Verdict:
     why: str
 
 
+_WEIGHTED = (
+    f"The rows have weights, so they are no random sample of their bags, and how often single predictions are "
+    f"right cannot be told. {_MEANING}"
+)
+
+
 def judge_without_labels(
     bags: Bags, probabilities: ArrayLike, *, proportions_sd: float = 0.0, random_state: int = 0
 ) -> Verdict:
@@ -59,13 +65,13 @@ def judge_without_labels(
     refuse_other_than_bags(bags, "bags")
     probabilities = validation.probabilities(probabilities, len(bags.instances), bags.n_classes)
     randomness = randomness_test(bags, proportions_sd=proportions_sd, random_state=random_state)
-    able = randomness.looks_random and bags.n_bags >= LEAST_BAGS
+    able = randomness.looks_random and bags.n_bags >= LEAST_BAGS and bags.weights is None
     return Verdict(
         bags=bag_scores(bags, probabilities),
         worst_case=worst_case(bags, probabilities),
         randomness=randomness,
         scores=estimate_accuracy(bags, probabilities, proportions_sd=proportions_sd) if able else None,
-        why=_why(bags.n_bags, randomness),
+        why=_WEIGHTED if bags.weights is not None else _why(bags.n_bags, randomness),
     )
 
 

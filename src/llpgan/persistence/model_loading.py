@@ -10,6 +10,7 @@ from llpgan.estimators import estimator_class
 from llpgan.estimators.base import LLPClassifier
 from llpgan.persistence.manifest import MANIFEST, WEIGHTS, Manifest
 from llpgan.persistence.model_settings import from_json
+from llpgan.persistence.saved_types import SAVED_TYPES
 from llpgan.utils.state_json import Arrays, from_plain, is_learned
 
 
@@ -45,12 +46,12 @@ def load(path: str | Path, **settings: Any) -> LLPClassifier:
 
 
 def _restore(model: LLPClassifier, manifest: Manifest, arrays: Arrays) -> None:
-    learned = from_plain(manifest.learned, arrays)
+    learned = from_plain(manifest.learned, arrays, SAVED_TYPES)
     if not isinstance(learned, dict) or not all(map(is_learned, learned)):
         raise ValueError("what is learned should be attributes that end in _")
     for name, value in learned.items():
         setattr(model, name, value)
-    model.encoder_ = from_plain(manifest.preprocessing, arrays)
+    model.encoder_ = from_plain(manifest.preprocessing, arrays, SAVED_TYPES)
     model.classes_ = np.array(manifest.classes, dtype=manifest.class_type)
     model.instance_shape_ = tuple(manifest.shape)
     model.n_features_in_ = manifest.shape[0]

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from llpgan.estimators.base import LLPClassifier
 from llpgan.persistence.manifest import MODEL_FOLDER, WEIGHTS, Manifest
 from llpgan.persistence.model_settings import as_json
+from llpgan.persistence.saved_types import SAVED_TYPES
 from llpgan.utils.checked_json import digest_of_file
 from llpgan.utils.output_paths import output_folder
 from llpgan.utils.state_json import Arrays, to_plain
@@ -67,6 +68,6 @@ def _manifest(model: LLPClassifier, arrays: Arrays) -> Manifest:
         class_type=model.classes_.dtype.str,
         shape=list(model.instance_shape_),
         features=None if names is None else names.tolist(),
-        learned=to_plain(learned, arrays),
-        preprocessing=to_plain(model.encoder_, arrays),
+        learned=to_plain(learned, arrays, SAVED_TYPES),
+        preprocessing=to_plain(model.encoder_, arrays, SAVED_TYPES),
     )

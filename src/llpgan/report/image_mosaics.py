@@ -2,7 +2,7 @@
 
 import io
 from base64 import b64encode
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from matplotlib.image import imsave
@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from llpgan.bags import Bags
 from llpgan.estimators.base import LLPClassifier
+from llpgan.utils.arrays import Array
 
-Array = NDArray[Any]
 Pixels = NDArray[np.uint8]
 _SIDE = 8  # images along each side of a mosaic
 _LARGEST = 64  # pixels of an image's side; of larger ones every second, third, ... is shown
@@ -54,10 +54,16 @@ def _mosaic(images: Array, low: float, high: float) -> Pixels:
     step = -(-max(images.shape[2:]) // _LARGEST)
     light = (np.asarray(images, dtype=np.float64) - low) / ((high - low) or 1)
     bytes_ = (255 * np.clip(light, 0, 1)).round().astype(np.uint8)[:, :, ::step, ::step]
-    framed = np.pad(_as_colours(bytes_), [(0, 0), (0, 0), (0, 1), (0, 1)], constant_values=255)
-    _, channels, height, width = framed.shape
-    grid = framed.reshape(_SIDE, _SIDE, channels, height, width).transpose(0, 3, 1, 4, 2)
-    return grid.reshape(_SIDE * height, _SIDE * width, channels)[:-1, :-1]
+    return tiled(_as_colours(bytes_), _SIDE, fill=255)[:-1, :-1]
+
+
+def tiled(images: Array, n_columns: int, fill: int = 0) -> Array:
+    """Images side by side in one, with a line between them: ``(N, C, H, W)`` to ``(height, width, C)``."""
+    padding = ((0, -len(images) % n_columns), (0, 0), (0, 1), (0, 1))
+    padded = np.pad(images, padding, constant_values=fill)
+    n, channels, height, width = padded.shape
+    grid = padded.reshape(n // n_columns, n_columns, channels, height, width).transpose(0, 3, 1, 4, 2)
+    return grid.reshape(n // n_columns * height, n_columns * width, channels)
 
 
 def _as_colours(images: Pixels) -> Pixels:

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,8 +20,8 @@ from llpgan.evaluation import (
 )
 from llpgan.report.image_mosaics import Mosaics, mosaics_of
 from llpgan.report.settings_in_words import Setting, method_in_a_line, settings_of
+from llpgan.utils.arrays import Array
 
-Array = NDArray[Any]
 _BINS = 20
 _MOST_COLUMNS = 100
 _NOT_HELD_OUT = (

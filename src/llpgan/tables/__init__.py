@@ -1,13 +1,15 @@
 """What users have: tables, images, arrays; read, checked, encoded, and joined with their bags' proportions."""
 
 from llpgan.tables.array_sources import rows_of_array
-from llpgan.tables.assembly import bags_from_tables, label_values, shared_bags
+from llpgan.tables.bag_counting import label_values
 from llpgan.tables.column_kinds import Columns
 from llpgan.tables.open_rows import open_rows
-from llpgan.tables.row_streams import RowStream, open_stream
-from llpgan.tables.rows import Encoder, Rows
+from llpgan.tables.row_streams import open_stream
+from llpgan.tables.rows import Encoder, Rows, RowStream
+from llpgan.tables.table_bags import bags_from_tables, shared_bags
 from llpgan.tables.table_encoder import TableEncoder
 from llpgan.tables.table_readers import is_table, read_table
+from llpgan.tables.table_spec import TableSpec
 
 __all__ = [
     "Columns",
@@ -15,6 +17,7 @@ __all__ = [
     "RowStream",
     "Rows",
     "TableEncoder",
+    "TableSpec",
     "bags_from_tables",
     "is_table",
     "label_values",

@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from numpy.lib.npyio import NpzFile
-from numpy.typing import NDArray
 
 from llpgan.tables.column_values import of
 from llpgan.tables.rows import Rows
 from llpgan.tables.table_readers import read_table
+from llpgan.utils.arrays import Array
 
-Array = NDArray[Any]
 _OTHER = {NpzFile: "a single array: .npy", np.ndarray: "an archive of arrays: .npz"}
 
 

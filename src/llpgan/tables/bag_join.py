@@ -1,6 +1,5 @@
 """Rows of one table and proportions of another, joined by bag."""
 
-import warnings
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from llpgan.bags import validation
 from llpgan.tables import column_values
 from llpgan.tables.rows import no_column
+from llpgan.utils.callers import warn_user
 from llpgan.utils.suggestions import and_more, did_you_mean
 
 Index = NDArray[np.int64]
@@ -111,10 +111,7 @@ class BagTable:
             )
         spare = sorted(place.keys() - set(bag_ids), key=place.__getitem__)
         if spare:
-            warnings.warn(
-                f"bag {spare[0]!r}{and_more(spare)} of {self.file} has no instance in {instances_file}",
-                stacklevel=6,
-            )
+            warn_user(f"bag {spare[0]!r}{and_more(spare)} of {self.file} has no instance in {instances_file}")
         return self.numbers[[place[bag] for bag in bag_ids]]
 
 

@@ -8,13 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from llpgan.bags import validation
+from llpgan.bags.known_shares import KnownShares, shares_known
 from llpgan.tables import column_values
 from llpgan.tables.bag_join import BagTable, counts_as_shares
-from llpgan.tables.table_options import refuse_empty_path
+from llpgan.tables.rows import RowStream
 from llpgan.tables.table_readers import name_of, read_table
+from llpgan.tables.table_spec import TableSpec, refuse_empty_path
 from llpgan.utils import array_input
-
-Array = NDArray[Any]
+from llpgan.utils.arrays import Array
 
 
 class Shares(NamedTuple):
@@ -23,6 +24,7 @@ class Shares(NamedTuple):
     proportions: NDArray[np.float64]
     classes: Array
     source: str
+    known: KnownShares | None = None
 
     def check(self, bag_ids: Sequence[Hashable], tolerance: float) -> None:
         """Refuse what is not the shares of two or more classes, before more is done with them."""
@@ -32,33 +34,29 @@ class Shares(NamedTuple):
             validation.proportions(self.proportions, bag_ids, tolerance, self.classes.tolist())
 
 
-def are_of_labels(proportions: Any, counts: Any, label: str | None) -> bool:
-    """Whether labels are to be counted, because neither proportions nor counts are given."""
-    if proportions is not None and counts is not None:
-        raise ValueError("give either proportions or counts, and not both")
-    if proportions is None and counts is None and label is None:
-        raise ValueError("the classes' shares are not known: give proportions, counts, or a label to count")
-    return proportions is None and counts is None
+def tables_of_bags(stream: RowStream, spec: TableSpec) -> dict[str, BagTable]:
+    """The tables of proportions, counts or bounds; their columns of bags are read as those of the rows."""
+    bag_columns = spec.bag_columns(stream)
+    text = [name for name in bag_columns if column_values.is_text(stream.schema.field(name))]
+    tables = {name: _read(given, name, bag_columns, text, spec) for name, given in spec.tables_of_bags.items()}
+    first = next(iter(tables.values()))
+    for table in tables.values():
+        if table.classes != first.classes:
+            raise ValueError(
+                f"{table.file} has classes {list(table.classes)}, but {first.file} has {list(first.classes)}"
+            )
+    return tables
 
 
-def bag_table(
-    proportions: Any,
-    counts: Any,
-    bag_columns: Sequence[str],
-    text: Sequence[str],
-    classes: Sequence[Hashable] | None,
-) -> BagTable:
-    """The table of proportions or of counts; ``text`` are the columns of bags that hold text in the source."""
-    given, what = (counts, "counts") if proportions is None else (proportions, "proportions")
+def _read(given: Any, what: str, bag_columns: Sequence[str], text: Sequence[str], spec: TableSpec) -> BagTable:
     file = name_of(given, f"the table of {what}")
     refuse_empty_path(given, what)
     if isinstance(given, str | Path) and Path(given).is_file():
-        table = read_table(given, text, bag_columns)
-        return BagTable.of(table, bag_columns, classes, file)
+        return BagTable.of(read_table(given, text, bag_columns), bag_columns, spec.classes, file)
     with array_input.argument(what):
         frame = _with_bags_as_columns(given, bag_columns)
         table = read_table(frame, text, bag_columns)
-        return BagTable.of(table, bag_columns, classes, file, _names_as_given(frame))
+        return BagTable.of(table, bag_columns, spec.classes, file, _names_as_given(frame))
 
 
 def _with_bags_as_columns(frame: Any, bag_columns: Sequence[str]) -> Any:
@@ -80,11 +78,25 @@ def _names_as_given(frame: Any) -> dict[str, Hashable]:
     return {str(name): name for name in names if isinstance(name, Hashable)}
 
 
-def shares_of_table(table: BagTable, holds_counts: bool, bag_ids: Sequence[Hashable], source: str) -> Shares:
-    """What such a table says of the bags of a source."""
-    numbers = table.rows_of(bag_ids, source)
-    shares = counts_as_shares(table, numbers, bag_ids) if holds_counts else numbers
-    return Shares(shares, array_input.class_names(list(table.classes), "classes"), table.file)
+def shares_of_tables(
+    tables: Mapping[str, BagTable], spec: TableSpec, bag_ids: Sequence[Hashable], sizes: NDArray[Any], source: str
+) -> Shares:
+    """What such tables say of the bags of a source."""
+    first = next(iter(tables.values()))
+    rows = {name: table.rows_of(bag_ids, source) for name, table in tables.items()}
+    if "counts" in rows:
+        rows["proportions"] = counts_as_shares(first, rows.pop("counts"), bag_ids)
+    with column_values.of(first.file):
+        shares, known = shares_known(
+            rows,
+            bag_ids,
+            first.classes,
+            np.asarray(sizes, dtype=np.float64),
+            partial=spec.partial,
+            sd=spec.proportions_sd,
+            tolerance=spec.tolerance,
+        )
+    return Shares(shares, array_input.class_names(list(first.classes), "classes"), first.file, known)
 
 
 def shares_of_counts(counts: NDArray[np.int64], classes: Array, source: str) -> Shares:

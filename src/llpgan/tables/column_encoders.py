@@ -2,16 +2,15 @@
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from llpgan.tables import column_values
-from llpgan.tables.column_facts import Facts, WholeColumn
+from llpgan.tables.column_summary import ColumnSummary, Kind
+from llpgan.utils.arrays import Array
 
-Array = NDArray[Any]
 _MISSING, _OTHER = "(missing)", "(other)"
 
 
@@ -22,13 +21,8 @@ class ColumnEncoder:
     name: str
 
     @classmethod
-    def learned(cls, name: str, column: pa.ChunkedArray, min_count: int, max_categories: int) -> Self:
-        """What there is to learn from the training rows."""
-        return cls.of(WholeColumn(name, column), min_count, max_categories)
-
-    @classmethod
     @abstractmethod
-    def of(cls, facts: Facts, min_count: int, max_categories: int) -> Self:
+    def of(cls, summary: ColumnSummary, min_count: int, max_categories: int) -> Self:
         """What there is to learn from what is known of the training rows."""
 
     @property
@@ -54,10 +48,10 @@ class Number(ColumnEncoder):
     tells_missing: bool
 
     @classmethod
-    def of(cls, facts: Facts, min_count: int, max_categories: int) -> Self:
+    def of(cls, summary: ColumnSummary, min_count: int, max_categories: int) -> Self:
         """Median, mean and standard deviation."""
-        n_missing, median, mean, scale = facts.numbers(cls.numbers)
-        return cls(facts.name, median, mean, scale if scale > 1e-9 * abs(mean) else 1.0, n_missing >= min_count)
+        n_missing, median, mean, scale = summary.numbers()
+        return cls(summary.name, median, mean, scale if scale > 1e-9 * abs(mean) else 1.0, n_missing >= min_count)
 
     @property
     def features(self) -> list[str]:
@@ -101,15 +95,15 @@ class Category(ColumnEncoder):
     tells_missing: bool
 
     @classmethod
-    def of(cls, facts: Facts, min_count: int, max_categories: int) -> Self:
+    def of(cls, summary: ColumnSummary, min_count: int, max_categories: int) -> Self:
         """The values that are frequent enough, in alphabetical order."""
-        counts, n_missing = facts.texts()
+        counts, n_missing = summary.texts()
         by_count = sorted(counts, key=_rarest_last)
         frequent = [value for value, count in by_count if count >= min_count][:max_categories]
         if not frequent:  # a small table: its most frequent values
             frequent = [value for value, _ in by_count][:max_categories]
         has_other = len(frequent) < len(by_count)
-        return cls(facts.name, tuple(sorted(frequent)), has_other, n_missing >= min_count)
+        return cls(summary.name, tuple(sorted(frequent)), has_other, n_missing >= min_count)
 
     @property
     def features(self) -> list[str]:
@@ -133,3 +127,6 @@ class Category(ColumnEncoder):
 def _rarest_last(value_and_count: tuple[str, int]) -> tuple[int, str]:
     value, count = value_and_count
     return -count, value
+
+
+ENCODERS: dict[Kind, type[ColumnEncoder]] = {"number": Number, "date": Date, "category": Category}

@@ -7,8 +7,8 @@ from dataclasses import dataclass, fields
 import pyarrow as pa
 
 from llpgan.tables import column_values
-from llpgan.tables.column_encoders import Category, ColumnEncoder, Date, Number
-from llpgan.tables.column_facts import Facts, WholeColumn, no_value
+from llpgan.tables.column_encoders import ENCODERS, ColumnEncoder
+from llpgan.tables.column_summary import ColumnSummary, Kind, no_value, unknown_type
 from llpgan.utils.suggestions import did_you_mean
 
 _RANGE = re.compile(
@@ -35,7 +35,7 @@ class Columns:
         max_categories: the most categories that a column may have; the rarest beyond are taken as "other".
 
     >>> Columns(drop=["name"], categories=["district"]).kinds()
-    {'district': <class 'llpgan.tables.column_encoders.Category'>}
+    {'district': 'category'}
     """
 
     only: str | Sequence[str] | None = None
@@ -70,10 +70,13 @@ class Columns:
         elif not isinstance(given, Sequence) or not all(isinstance(name, str) for name in given):
             raise TypeError(f"{option} must be the name of a column, or a list of names, got {given!r}")
 
-    def kinds(self) -> dict[str, type[ColumnEncoder]]:
+    def kinds(self) -> dict[str, Kind]:
         """The kind of each column that the user has typed."""
-        named = ((self.numbers, Number), (self.categories, Category), (self.dates, Date))
-        return {name: kind for names, kind in named for name in names}
+        return {
+            **dict.fromkeys(self.numbers, "number"),
+            **dict.fromkeys(self.categories, "category"),
+            **dict.fromkeys(self.dates, "date"),
+        }
 
     def chosen(self, available: Sequence[str], reserved: Sequence[str]) -> list[str]:
         """Of the columns that there are, those to learn from, but none of the bags' or labels'."""
@@ -94,77 +97,67 @@ class LeftOut(Exception):  # noqa: N818, it is no error
     """A column that tells nothing, and why."""
 
 
-def learned(name: str, column: pa.ChunkedArray, columns: Columns) -> ColumnEncoder:
-    """How to encode a column, from its values; raises :class:`LeftOut` where there is nothing to learn from it."""
-    return chosen_encoder(WholeColumn(name, column), columns)
-
-
-def chosen_encoder(facts: Facts, columns: Columns) -> ColumnEncoder:
-    """The same from what is known of a column, which need not be in memory."""
-    if pa.types.is_nested(facts.type):
-        raise unknown_type(facts)
-    if facts.n_missing == facts.n_rows:
-        raise no_value(facts.name)
-    kind = columns.kinds().get(facts.name)
+def chosen_encoder(summary: ColumnSummary, columns: Columns) -> ColumnEncoder:
+    """How to encode a column; raises :class:`LeftOut` where there is nothing to learn from it."""
+    if pa.types.is_nested(summary.type):
+        raise unknown_type(summary)
+    if summary.n_missing == summary.n_rows:
+        raise no_value(summary.name)
+    kind = summary.kind
     if kind is None:
-        _leave_out_if_constant(facts)
-        kind = _kind_seen(facts, columns.max_categories)
-    return kind.of(facts, columns.min_count, columns.max_categories)
+        _leave_out_if_constant(summary)
+        kind = _kind_seen(summary, columns.max_categories)
+    return ENCODERS[kind].of(summary, columns.min_count, columns.max_categories)
 
 
-def _kind_seen(facts: Facts, most: int) -> type[ColumnEncoder]:
-    if column_values.is_text(facts):
-        return _kind_of_text(facts, most)
-    if column_values.is_time(facts):
-        return Date
-    if not column_values.is_number(facts):
-        raise unknown_type(facts)
-    if pa.types.is_integer(facts.type):
-        _leave_out_if_running_number(facts)
-    return Number
+def _kind_seen(summary: ColumnSummary, most: int) -> Kind:
+    if column_values.is_text(summary):
+        return _kind_of_text(summary, most)
+    if column_values.is_time(summary):
+        return "date"
+    if not column_values.is_number(summary):
+        raise unknown_type(summary)
+    if pa.types.is_integer(summary.type):
+        _leave_out_if_running_number(summary)
+    return "number"
 
 
-def unknown_type(facts: Facts) -> ValueError:
-    """The error of a column that is neither numbers nor text nor dates."""
-    return ValueError(f"column {facts.name!r} holds {facts.type}: one number, text or date a row would be right")
-
-
-def _kind_of_text(facts: Facts, most: int) -> type[ColumnEncoder]:
-    numbers, there = facts.n_number_texts(), facts.n_rows - facts.n_nulls
+def _kind_of_text(summary: ColumnSummary, most: int) -> Kind:
+    numbers, there = summary.n_number_texts(), summary.n_rows - summary.n_nulls
     if numbers == there:
-        return Number
-    if numbers > there / 2 and not (has_open_ends(facts) and facts.n_different() <= most):
-        _refuse_few_texts(facts, f"{numbers} of the {there} values")
-    if there >= _FEW and facts.n_different() > there / 2:
+        return "number"
+    if numbers > there / 2 and not (has_open_ends(summary) and summary.n_different() <= most):
+        _refuse_few_texts(summary, f"{numbers} of the {there} values")
+    if there >= _FEW and summary.n_different() > there / 2:
         raise LeftOut("nearly every row has a text of its own, as names and ids do")
-    return Category
+    return "category"
 
 
-def has_open_ends(facts: Facts) -> bool:
+def has_open_ends(summary: ColumnSummary) -> bool:
     """Whether a column of text holds nothing but numbers and ranges of them, such as 0, 1, 2 and 3+."""
-    if not column_values.is_text(facts) or not 0 < facts.n_number_texts() < facts.n_rows - facts.n_nulls:
+    if not column_values.is_text(summary) or not 0 < summary.n_number_texts() < summary.n_rows - summary.n_nulls:
         return False
-    return all(column_values.is_number_text(text) or _RANGE.match(text) for text, _ in facts.texts().counts)
+    return all(column_values.is_number_text(text) or _RANGE.match(text) for text, _ in summary.texts().counts)
 
 
-def _refuse_few_texts(facts: Facts, numbers: str) -> None:
+def _refuse_few_texts(summary: ColumnSummary, numbers: str) -> None:
     try:
-        facts.refuse_texts()
+        summary.refuse_texts()
     except ValueError as error:
         raise ValueError(
             f"{error}, as {numbers} of this column are: correct it, or name the column among the categories"
         ) from None
 
 
-def _leave_out_if_constant(facts: Facts) -> None:
-    if not facts.n_missing and facts.has_one_value():
-        raise LeftOut(f"all rows have the same value, {facts.first!r}")
+def _leave_out_if_constant(summary: ColumnSummary) -> None:
+    if not summary.n_missing and summary.has_one_value():
+        raise LeftOut(f"all rows have the same value, {summary.first!r}")
 
 
-def _leave_out_if_running_number(facts: Facts) -> None:
-    if facts.n_nulls or facts.n_rows < _FEW:
+def _leave_out_if_running_number(summary: ColumnSummary) -> None:
+    if summary.n_nulls or summary.n_rows < _FEW:
         return
-    low, high = facts.limits()
-    dense = high - low < 2 * facts.n_rows
-    if (dense or _ID_NAME.search(facts.name)) and facts.all_different():
+    low, high = summary.limits()
+    dense = high - low < 2 * summary.n_rows
+    if (dense or _ID_NAME.search(summary.name)) and summary.all_different():
         raise LeftOut("every row has a number of its own, as ids do")

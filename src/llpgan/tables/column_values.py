@@ -65,6 +65,8 @@ def has_more_values_than(column: pa.ChunkedArray, number: int) -> bool:
     >>> has_more_values_than(pa.chunked_array([[1, 2, 1, None]]), 1)
     True
     """
+    if pa.types.is_null(column.type):
+        return False
     first_rows = column.slice(0, _FIRST_ROWS)
     return any(pc.count_distinct(_without_nan(plain(part))).as_py() > number for part in (first_rows, column))
 

@@ -1,39 +1,19 @@
 """Columns that look like the label are refused or warned of: a model that sees them learns nothing else."""
 
 import re
-import warnings
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
-from llpgan.tables import column_values
+from llpgan.utils.callers import warn_user
 
 _SHORT = 3  # letters; a shorter class name is in too many words
 _BAGS = 10  # fewer can be met by chance
 _NEARLY_ALL = 0.98  # of the differences between bags, that no honest column alone explains
 _MUCH = 0.75  # of them, where the column has hardly more values than there are classes
 MORE_VALUES = 2  # than classes: votes for others, and none
-
-
-def refuse_leak(
-    table: pa.Table,
-    names: Sequence[str],
-    bag_index: NDArray[np.int64],
-    proportions: NDArray[np.float64],
-    classes: Sequence[str],
-) -> None:
-    """Refuse a column of two values that is named after a class; and one whose values have the classes' shares.
-
-    The latter may have as many values as there are classes. Rows where a column is missing do not count.
-    """
-    for name in names:
-        codes = _codes(name, table[name], max(2, len(classes)))
-        if codes is not None:
-            there = codes >= 0
-            counts = counts_by_bag(bag_index[there], codes[there], len(proportions))
-            refuse_leaking_counts(name, column_values.is_text(table[name]), counts, proportions, classes)
 
 
 def refuse_leaking_counts(
@@ -43,30 +23,17 @@ def refuse_leaking_counts(
     proportions: NDArray[np.float64],
     classes: Sequence[str],
 ) -> None:
-    """The same for one column, of which it is known how many rows (bags, values) have each of its values."""
+    """Refuse a column of two values that is named after a class; and one whose values have the classes' shares.
+
+    The latter may have as many values as there are classes. ``counts`` (bags, values) says how many rows have each
+    of the column's values; rows where it is missing do not count.
+    """
     named = _named_after(name, classes) if counts.shape[1] == 2 else ""
     if why := named or _shares_of(counts, proportions, classes):
         raise ValueError(
             f"column {name!r} looks like the label: {why}. Say so (label {name}), which keeps it out of the "
             f"features, or name it among the {'categories' if text else 'numbers'} to learn from it all the same"
         )
-
-
-def warn_of_likely_labels(
-    table: pa.Table, names: Sequence[str], bag_index: NDArray[np.int64], proportions: NDArray[np.float64]
-) -> list[str]:
-    """Warn of columns with few values whose shares follow the classes'; gives the names of the others."""
-    others = []
-    for name in names:
-        codes = _codes(name, table[name], proportions.shape[1] + MORE_VALUES)
-        if codes is None:
-            others.append(name)
-            continue
-        there = codes >= 0
-        counts = counts_by_bag(bag_index[there], codes[there], len(proportions))
-        if not warn_of_likely_label(name, counts, proportions):
-            others.append(name)
-    return others
 
 
 def warn_of_determining(
@@ -119,31 +86,27 @@ def explained_share(
 
 
 def _warn(name: str, explained: float) -> None:
-    warnings.warn(
+    warn_user(
         f"column {name!r} may be the label under another name: averaged by bag, it explains "
         f"{100 * explained:.0f} % of the differences between the bags' shares. If it tells the class of a row, "
-        f"leave it out (drop) or name it the label (label); else name it among the numbers or categories",
-        stacklevel=5,
+        f"leave it out (drop) or name it the label (label); else name it among the numbers or categories"
     )
 
 
-def counts_by_bag(bag_index: NDArray[np.int64], codes: NDArray[np.int64], n_bags: int) -> NDArray[np.int64]:
-    """(bags, codes): how many rows of each bag have each code.
+def counts_by_bag(
+    bag_index: NDArray[np.int64],
+    codes: NDArray[np.int64],
+    n_bags: int,
+    weights: NDArray[np.float64] | None = None,
+) -> NDArray[Any]:
+    """(bags, codes): how many rows of each bag have each code, or how much these rows weigh.
 
     >>> counts_by_bag(np.array([0, 0, 1]), np.array([1, 1, 0]), 2)
     array([[0, 2],
            [1, 0]])
     """
     n_codes = int(codes.max()) + 1 if len(codes) else 0
-    return np.bincount(bag_index * n_codes + codes, minlength=n_bags * n_codes).reshape(n_bags, n_codes)
-
-
-def _codes(name: str, column: pa.ChunkedArray, most: int) -> NDArray[np.int64] | None:
-    """The values of a column that has two to so many, as 0, 1, ...; -1 where there is none."""
-    if column_values.has_more_values_than(column, most) or not column_values.has_more_values_than(column, 1):
-        return None
-    codes = column_values.plain(column_values.as_text(name, column)).combine_chunks().dictionary_encode()
-    return np.asarray(codes.indices.fill_null(-1), dtype=np.int64)
+    return np.bincount(bag_index * n_codes + codes, weights, minlength=n_bags * n_codes).reshape(n_bags, n_codes)
 
 
 def _named_after(name: str, classes: Sequence[str]) -> str:

@@ -1,7 +1,7 @@
 """The rows of any source a part at a time, as often as they are asked for: nothing larger is in memory."""
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,45 +13,11 @@ from llpgan.bags.stored_instances import StoredInstances
 from llpgan.tables.csv_blocks import CsvBlocks
 from llpgan.tables.csv_dialect import separator_of
 from llpgan.tables.open_rows import open_rows
-from llpgan.tables.rows import Rows, no_column
+from llpgan.tables.rows import Rows, RowStream
 from llpgan.tables.table_readers import Text, refuse_repeated, unreadable, usual_text
 
 PARQUET, CSV, TSV = ".parquet", (".csv", ".csv.gz"), (".tsv", ".tsv.gz")
-_CELLS = 2**21  # of a part: some 16 MB
-_EVEN = 1024  # parts have a multiple of so many rows: networks then predict them in the same batches as at once
-_MOST_ROWS = 2**17
 _READING = {"buffer_size": 2**20, "pre_buffer": False}  # a bit of each column; else whole row groups, all kept
-
-
-@dataclass(frozen=True)
-class RowStream:
-    """Rows that can be gone through again and again.
-
-    Attributes:
-        name: of the source, for messages.
-        schema: the columns of its table, by their types.
-        shape: of the instances, where they are arrays.
-        image: the column that holds paths of images, if the source itself says so.
-        rows: goes through them, so many at a time but for the last.
-    """
-
-    name: str
-    schema: pa.Schema
-    rows: Callable[[int], Iterator[Rows]]
-    shape: tuple[int, ...] | None = None
-    image: str | None = None
-
-    def parts(self, shape: tuple[int, ...] = ()) -> Iterator[Rows]:
-        """All rows, some thousand at a time: as many as have two million cells, if each becomes this shape."""
-        cells = max(len(self.schema), *(int(np.prod(each)) for each in (shape, self.shape or ())))
-        n_rows = min(_MOST_ROWS, max(1, _CELLS // cells // _EVEN) * _EVEN)
-        return self.rows(n_rows)
-
-    def refuse_absent(self, names: Iterable[str]) -> None:
-        """Refuse names of columns that are not there."""
-        for name in names:
-            if name not in self.schema.names:
-                raise no_column(self.name, name, self.schema.names)
 
 
 def open_stream(source: Any, text: Text = (), ids: Text = ()) -> RowStream:
@@ -67,6 +33,12 @@ def open_stream(source: Any, text: Text = (), ids: Text = ()) -> RowStream:
     if path is not None and path.is_file() and _is_csv(path):
         return _of_csv(path, text, ids)
     return of_rows(open_rows(source, text, ids))
+
+
+def whole(rows: Rows) -> RowStream:
+    """Rows that are in memory, in one part."""
+    shape = None if rows.array is None else rows.array.shape[1:]
+    return RowStream(rows.name, rows.table.schema, lambda _: iter([rows]), shape, rows.image, is_whole=True)
 
 
 def of_rows(rows: Rows) -> RowStream:

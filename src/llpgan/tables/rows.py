@@ -1,17 +1,20 @@
-"""What a user's source holds, whatever it is: a row an instance, with columns by name."""
+"""The rows of a source, whatever it is: one row per instance, with columns by name; whole, or part after part."""
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
+import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from llpgan.utils.arrays import Array
 from llpgan.utils.suggestions import did_you_mean
 
-Array = NDArray[Any]
+_CELLS = 2**21  # of a part: some 16 MB
+_EVEN = 1024  # parts have a multiple of so many rows: networks then predict them in the same batches as at once
+_MOST_ROWS = 2**17
 _PARTS_BETWEEN = 8  # between times that Arrow gives the memory of parts that are gone back to the system
 
 
@@ -55,6 +58,33 @@ class Rows:
             yield pa.Table.from_batches([batches.popleft()])
             if not self.keep and len(batches) % _PARTS_BETWEEN == 0:
                 pa.default_memory_pool().release_unused()
+
+
+@dataclass(frozen=True)
+class RowStream:
+    """Rows that can be gone through again and again.
+
+    Attributes:
+        name: of the source, for messages.
+        schema: the columns of its table, by their types.
+        shape: of the instances, where they are arrays.
+        image: the column that holds paths of images, if the source itself says so.
+        rows: goes through them, so many at a time but for the last.
+        is_whole: whether all rows are in memory, and come in one part.
+    """
+
+    name: str
+    schema: pa.Schema
+    rows: Callable[[int], Iterator[Rows]]
+    shape: tuple[int, ...] | None = None
+    image: str | None = None
+    is_whole: bool = False
+
+    def parts(self, shape: tuple[int, ...] = ()) -> Iterator[Rows]:
+        """All rows, some thousand at a time: as many as have two million cells, if each becomes this shape."""
+        cells = max(len(self.schema), *(int(np.prod(each)) for each in (shape, self.shape or ())))
+        n_rows = min(_MOST_ROWS, max(1, _CELLS // cells // _EVEN) * _EVEN)
+        return self.rows(n_rows)
 
 
 def no_column(source: str, name: str, available: Sequence[str]) -> ValueError:

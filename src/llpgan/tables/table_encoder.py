@@ -9,8 +9,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from llpgan.tables.column_encoders import Category, ColumnEncoder
-from llpgan.tables.column_facts import Facts, WholeColumn
 from llpgan.tables.column_kinds import Columns, LeftOut, chosen_encoder, has_open_ends
+from llpgan.tables.column_summary import ColumnSummary
 from llpgan.tables.column_values import RowError, of
 from llpgan.tables.rows import Rows
 from llpgan.utils.suggestions import did_you_mean
@@ -44,20 +44,21 @@ class TableEncoder:
         """From the training rows; ``reserved`` columns, of bags and labels, are never features."""
         columns = columns or Columns()
         names = columns.chosen(table.column_names, reserved)
-        return cls.of([WholeColumn(name, table[name]) for name in names], columns)
+        kinds = columns.kinds()
+        return cls.of([ColumnSummary.of(name, table[name], kinds.get(name)) for name in names], columns)
 
     @classmethod
-    def of(cls, facts: Iterable[Facts], columns: Columns) -> Self:
+    def of(cls, summaries: Iterable[ColumnSummary], columns: Columns) -> Self:
         """From what is known of the columns to learn from."""
         encoders: list[ColumnEncoder] = []
         left_out, noted = {}, []
-        for column in facts:
+        for column in summaries:
             try:
                 encoders.append(chosen_encoder(column, columns))
             except LeftOut as reason:
                 left_out[column.name] = str(reason)
                 continue
-            if column.name not in columns.kinds() and has_open_ends(column):
+            if column.kind is None and has_open_ends(column):
                 noted.append(column.name)
         if not encoders:
             why = "; ".join(f"{name!r} is left out, {reason}" for name, reason in left_out.items())

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from llpgan.bags import Bags
+from llpgan.bags.known_shares import KnownShares
 from llpgan.bags.sorted_rows import rows_of_bags
 from llpgan.training.chunked_gradients import ChunkedInstances, Instances, as_tensor
 from llpgan.training.prefetching import read_ahead
@@ -23,8 +24,9 @@ class BagBatch(NamedTuple):
 
     Where these are samples from bags, also the bags' full sizes; of mixed bags how far each share is uncertain
     ``(bags, classes)``; of bags in groups the chance of each class to be in this bag ``(bags, classes)``, and the
-    bags' weights. Where several processes train together, the instances are this one's share; the rest is of the
-    whole step.
+    bags' weights; of weighted rows the logarithms of their weights, whose mean in a bag is one; and what is known
+    of the shares, where that is less than all of them. Where several processes train together, the instances are
+    this one's share; the rest is of the whole step.
     """
 
     instances: Instances
@@ -34,10 +36,14 @@ class BagBatch(NamedTuple):
     margins: Tensor | None = None
     slot_rows: Tensor | None = None
     slot_weights: Tensor | None = None
+    log_weights: Tensor | None = None
+    known: KnownShares | None = None
+    bag_weights: Tensor | None = None
 
     def to(self, device: torch.device) -> "BagBatch":
         """The batch on a device."""
-        return BagBatch(*(None if part is None else part.to(device) for part in self))  # type: ignore[arg-type]
+        moved = [part if part is None or isinstance(part, KnownShares) else part.to(device) for part in self]
+        return BagBatch(*moved)  # type: ignore[arg-type]
 
 
 class BagDataset:
@@ -88,6 +94,9 @@ class BagDataset:
             torch.from_numpy(np.repeat(np.arange(len(chosen)), taken)),
             torch.from_numpy(self.bags.proportions[chosen].astype(np.float32)),
             full_sizes,
+            log_weights=self._log_weights(places),
+            known=None if self.bags.known is None else self.bags.known.of(chosen),
+            bag_weights=self._bag_weights(chosen),
         )
 
     def steps(self, bags_a_step: int, seed: int, epoch: int) -> Iterator[BagBatch]:
@@ -103,6 +112,21 @@ class BagDataset:
     def n_steps(self, bags_a_step: int) -> int:
         """Into how many steps an epoch is dealt."""
         return -(-len(self) // bags_a_step)
+
+    def _bag_weights(self, chosen: Rows) -> Tensor | None:
+        """How much bags count, on average one."""
+        if self.bags.bag_weights is None:
+            return None
+        return torch.from_numpy((self.bags.bag_weights / self.bags.bag_weights.mean())[chosen].astype(np.float32))
+
+    def _log_weights(self, places: Rows) -> Tensor | None:
+        if self.bags.weights is None:
+            return None
+        rows = self.bags.row_order[places]
+        bags = self.bags.bag_index[rows]
+        shares = self.bags.weights[rows] * (self.bags.sizes / self.bags.totals)[bags]
+        with np.errstate(divide="ignore"):  # a row of weight zero is not there
+            return torch.from_numpy(np.log(shares).astype(np.float32))
 
     def _instances(self, rows: Rows) -> Instances:
         if self.at_once is None or len(rows) <= self.at_once:

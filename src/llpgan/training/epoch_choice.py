@@ -1,12 +1,11 @@
 """Which epoch held-out bags choose: the last one that they do not find worse than the best."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[Any]
+from llpgan.utils.arrays import Array
+
 _LEAST = np.finfo(np.float64).eps
 
 

@@ -18,6 +18,7 @@ from llpgan.training.losses import (
     fake_loss,
     feature_matching,
     instance_entropy,
+    log_bag_means,
     nonsaturating_loss,
     proportion_loss,
     pull_away,
@@ -188,6 +189,22 @@ class AdversarialObjective(Game):
         return losses
 
 
+def allowed_loss(logits: Tensor, batch: BagBatch) -> Tensor:
+    """The loss of bags of which less is known than all shares; see :mod:`llpgan.bags.known_shares`.
+
+    Its gradient is that of the cross-entropy with the nearest allowed shares as targets. Their own entropy, which
+    has no gradient, is left out, as it is left out of the cross-entropy of known shares.
+    """
+    assert batch.known is not None
+    log_posterior = logits.log_softmax(1)
+    if batch.log_weights is not None:
+        log_posterior = log_posterior + batch.log_weights[:, None]
+    log_means = log_bag_means(log_posterior, batch.bag_index, len(batch.proportions))
+    nearest = batch.known.targets(log_means.detach().double().exp().cpu().numpy())
+    losses = -(torch.from_numpy(nearest).to(log_means) * log_means).sum(1)
+    return losses.mean() if batch.bag_weights is None else (losses * batch.bag_weights).mean()
+
+
 def bag_loss(loss: ProportionLoss, logits: Tensor, batch: BagBatch) -> Tensor:
     """A proportion loss of a batch; where it has samples from bags, the exact one without their bias.
 
@@ -197,6 +214,10 @@ def bag_loss(loss: ProportionLoss, logits: Tensor, batch: BagBatch) -> Tensor:
         return interval_loss(logits, batch.bag_index, batch.proportions, batch.margins)
     if batch.slot_rows is not None and batch.slot_weights is not None:
         return forward_corrected_loss(logits, batch.bag_index, batch.slot_rows, batch.slot_weights)
+    if batch.known is not None:
+        return allowed_loss(logits, batch)
+    if batch.log_weights is not None or batch.bag_weights is not None:
+        return proportion_loss(logits, batch.bag_index, batch.proportions, batch.log_weights, batch.bag_weights)
     if isinstance(loss, BagLoss):
         return loss(logits, batch.bag_index, batch.proportions, batch.full_sizes)
     found = loss(logits, batch.bag_index, batch.proportions)

@@ -18,8 +18,9 @@ from llpgan.training.batches import BagBatch, BagDataset
 from llpgan.training.checkpoints import Checkpoint
 from llpgan.training.chunked_gradients import as_tensor, changed
 from llpgan.training.distributed import Ranks, cuda_devices, lost_ranks_in_words
-from llpgan.training.epoch_choice import Array, bag_loss, kept_epoch, paired_error
+from llpgan.training.epoch_choice import bag_loss, kept_epoch, paired_error
 from llpgan.training.objectives import Objective, Paced
+from llpgan.utils.arrays import Array
 
 Row = dict[str, float]
 History = list[Row]
@@ -155,9 +156,11 @@ def held_out_losses(
     classifier.eval()
     losses = []
     for bag in bags.which:
-        posteriors = posteriors_of(classifier, bags.bags.instances, device, bags.bags.rows_of(int(bag)))
+        rows = bags.bags.rows_of(int(bag))
+        posteriors = posteriors_of(classifier, bags.bags.instances, device, rows)
         predicted = posteriors if correction is None else correction(posteriors)
-        losses.append(bag_loss(bags.bags.proportions[bag], predicted.mean(axis=0)))
+        weights = None if bags.bags.weights is None else bags.bags.weights[rows]
+        losses.append(bag_loss(bags.bags.proportions[bag], np.average(predicted, axis=0, weights=weights)))
     return losses
 
 

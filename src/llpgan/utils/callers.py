@@ -32,5 +32,13 @@ def warn_once(text: str, about: str) -> None:
     _WARNED.add(place)
 
 
+def warn_user(text: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the line of the user's that called this library, however deep inside it the reason was found."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and str(frame.f_globals.get("__name__")).startswith("llpgan."):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(text, category, stacklevel=level)
+
+
 def _is_between(frame: FrameType) -> bool:
     return str(frame.f_globals.get("__name__")).startswith(_BETWEEN)

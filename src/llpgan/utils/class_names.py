@@ -7,9 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from llpgan.utils import array_input
+from llpgan.utils.arrays import Array
 from llpgan.utils.suggestions import did_you_mean
-
-Array = NDArray[Any]
 
 
 def matched_labels(labels: Any, classes: Array, name: str) -> Array:

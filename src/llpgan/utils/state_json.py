@@ -1,7 +1,8 @@
-"""What a model has learned, as JSON and arrays, and back: values, containers, and types of ours by name.
+"""What was learned as JSON and arrays, and back: values, containers, and types of ours by name.
 
-Nothing else goes in, and nothing else comes out: to read it back runs no code but the types' own, which are listed
-here. (A general format such as skops does the same, but imports all of scikit-learn and torch to read one file.)
+Nothing else goes in, and nothing else comes out: reading it back runs no code but that of the types, which the
+caller lists. (A general format such as skops does the same, but imports all of
+scikit-learn and torch to read one file.)
 """
 
 from collections.abc import Mapping
@@ -23,22 +24,7 @@ _KINDS: tuple[dict[str, Any], ...] = (
     {"dict": dict[str, Any]},
     {"type": str, "dict": dict[str, Any]},
 )
-_TYPES = {
-    "AlternatingMeanMap": "llpgan.estimators.alternating_mean_map",
-    "ArrayEncoder": "llpgan.tables.array_sources",
-    "Category": "llpgan.tables.column_encoders",
-    "Date": "llpgan.tables.column_encoders",
-    "ImageEncoder": "llpgan.tables.image_sources",
-    "KernelMap": "llpgan.estimators.kernels",
-    "KernelSigmoid": "llpgan.estimators.inv_cal",
-    "LaplacianMeanMap": "llpgan.estimators.laplacian_mean_map",
-    "Linear": "llpgan.estimators.linear_scores",
-    "MeanMap": "llpgan.estimators.mean_map",
-    "NamedKernel": "llpgan.estimators.kernels",
-    "Number": "llpgan.tables.column_encoders",
-    "Sigmoid": "llpgan.estimators.one_vs_rest",
-    "TableEncoder": "llpgan.tables.table_encoder",
-}
+Types = Mapping[str, str]  # names of classes, and the modules that define them
 
 
 def is_learned(name: str) -> bool:
@@ -46,11 +32,11 @@ def is_learned(name: str) -> bool:
     return name.isidentifier() and name[-1] == "_" and name[0] != "_"
 
 
-def to_plain(value: Any, arrays: Arrays) -> Any:
+def to_plain(value: Any, arrays: Arrays, types: Types) -> Any:
     """The value as JSON; its arrays are put among ``arrays``, and named.
 
     >>> arrays = {}
-    >>> to_plain({"scale": (1, np.ones(2))}, arrays), arrays
+    >>> to_plain({"scale": (1, np.ones(2))}, arrays, types={}), arrays
     ({'dict': {'scale': {'tuple': [1, {'array': '0'}]}}}, {'0': array([1., 1.])})
     """
     if isinstance(value, np.generic):
@@ -60,25 +46,25 @@ def to_plain(value: Any, arrays: Arrays) -> Any:
     if isinstance(value, np.ndarray):
         return _named_array(value, arrays)
     if isinstance(value, list):
-        return [to_plain(part, arrays) for part in value]
+        return [to_plain(part, arrays, types) for part in value]
     if isinstance(value, tuple):
-        return {"tuple": [to_plain(part, arrays) for part in value]}
+        return {"tuple": [to_plain(part, arrays, types) for part in value]}
     if isinstance(value, Mapping):
-        return {"dict": {str(name): to_plain(part, arrays) for name, part in value.items()}}
+        return {"dict": {str(name): to_plain(part, arrays, types) for name, part in value.items()}}
     name = type(value).__name__
-    if _TYPES.get(name) != type(value).__module__:
+    if types.get(name) != type(value).__module__:
         raise TypeError(f"this model holds a {name}, code of your own, which a saved model cannot hold: pickle it")
-    return {"type": name, **to_plain(vars(value), arrays)}
+    return {"type": name, **to_plain(vars(value), arrays, types)}
 
 
-def from_plain(plain: Any, arrays: Mapping[str, NDArray[Any]]) -> Any:
+def from_plain(plain: Any, arrays: Mapping[str, NDArray[Any]], types: Types) -> Any:
     """The value that :func:`to_plain` took apart; a ValueError, if it is nothing of the kind.
 
-    >>> from_plain({"tuple": [1, {"array": "0"}]}, {"0": np.ones(2)})
+    >>> from_plain({"tuple": [1, {"array": "0"}]}, {"0": np.ones(2)}, types={})
     (1, array([1., 1.]))
     """
     if isinstance(plain, list):
-        return [from_plain(part, arrays) for part in plain]
+        return [from_plain(part, arrays, types) for part in plain]
     if not isinstance(plain, dict):
         return plain
     _refuse_other_kind(plain)
@@ -87,15 +73,15 @@ def from_plain(plain: Any, arrays: Mapping[str, NDArray[Any]]) -> Any:
     if "texts" in plain:
         return np.array(plain["texts"], dtype=str)
     if "tuple" in plain:
-        return tuple(from_plain(part, arrays) for part in plain["tuple"])
-    parts = {name: from_plain(part, arrays) for name, part in plain["dict"].items()}
-    return _made(plain["type"], parts) if "type" in plain else parts
+        return tuple(from_plain(part, arrays, types) for part in plain["tuple"])
+    parts = {name: from_plain(part, arrays, types) for name, part in plain["dict"].items()}
+    return _made(plain["type"], parts, types) if "type" in plain else parts
 
 
 def _refuse_other_kind(plain: dict[str, Any]) -> None:
     kinds = next((kinds for kinds in _KINDS if kinds.keys() == plain.keys()), None)
     if kinds is None or not all(matches(value, kinds[name]) for name, value in plain.items()):
-        raise ValueError(f"{{{', '.join(map(repr, plain))}}} is nothing that a model holds")
+        raise ValueError(f"{{{', '.join(map(repr, plain))}}} is an unknown kind of value in the file")
 
 
 def _array(name: str, arrays: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
@@ -112,10 +98,10 @@ def _named_array(array: NDArray[Any], arrays: Arrays) -> dict[str, Any]:
     return {"array": name}
 
 
-def _made(name: str, attributes: dict[str, Any]) -> Any:
-    if name not in _TYPES:
-        raise ValueError(f"a {name!r} is nothing that a model holds")
-    kind = getattr(import_module(_TYPES[name]), name)
+def _made(name: str, attributes: dict[str, Any], types: Types) -> Any:
+    if name not in types:
+        raise ValueError(f"{name!r} is an unknown type in the file")
+    kind = getattr(import_module(types[name]), name)
     try:
         if hasattr(kind, "_probabilities"):
             _refuse_other_attributes(kind, attributes)

@@ -13,7 +13,7 @@ import llpgan
 from llpgan import DLLP, LLPGAN, BagLogistic, Bags
 from llpgan.bags.stored_instances import StoredInstances
 from llpgan.cli import main
-from llpgan.tables import row_streams
+from llpgan.tables import rows
 from llpgan.tables.store import is_store, open_store, store_bags
 from llpgan.utils.checked_json import read_sealed, write_sealed
 
@@ -164,7 +164,7 @@ def test_bags_of_a_store_can_be_divided_and_judged(store, ragged):
 
 @pytest.fixture
 def small_parts(monkeypatch):
-    monkeypatch.setattr(row_streams, "_MOST_ROWS", 1024)
+    monkeypatch.setattr(rows, "_MOST_ROWS", 1024)
 
 
 @pytest.mark.slow

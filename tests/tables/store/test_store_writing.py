@@ -16,8 +16,8 @@ import pytest
 from PIL import Image
 
 from llpgan import Bags, Columns
-from llpgan.tables import csv_blocks, row_streams
-from llpgan.tables.store import column_summaries, external_sort, open_store, store_bags, store_tables
+from llpgan.tables import column_summary, csv_blocks, rows
+from llpgan.tables.store import external_sort, open_store, store_bags, store_tables
 
 pytestmark = pytest.mark.filterwarnings("ignore:column")
 
@@ -25,8 +25,8 @@ pytestmark = pytest.mark.filterwarnings("ignore:column")
 @pytest.fixture
 def in_small_parts(monkeypatch):
     """As if the files were large: many parts, many blocks, and a buffer that is often full."""
-    monkeypatch.setattr(row_streams, "_MOST_ROWS", 512)
-    monkeypatch.setattr(row_streams, "_EVEN", 64)
+    monkeypatch.setattr(rows, "_MOST_ROWS", 512)
+    monkeypatch.setattr(rows, "_EVEN", 64)
     monkeypatch.setattr(csv_blocks, "_BLOCK_BYTES", 5000)
     monkeypatch.setattr(external_sort, "_BUFFER_BYTES", 20_000)
     monkeypatch.setattr(external_sort, "_GATHERED_BYTES", 3000)
@@ -178,7 +178,7 @@ WRONG = {
 
 @pytest.mark.parametrize(("options", "said"), WRONG.values(), ids=WRONG)
 def test_what_is_wrong_is_said_and_leaves_nothing(files, in_small_parts, options, said, monkeypatch):
-    monkeypatch.setattr("llpgan.tables.store.bag_counting.MOST_LABELS", 3)
+    monkeypatch.setattr("llpgan.tables.bag_counting.MOST_LABELS", 3)
     before = sorted(files.iterdir())
     with pytest.raises(ValueError, match=said):
         store_tables("people.parquet", "store", **{"proportions": "results.parquet", **options})
@@ -289,7 +289,7 @@ def test_a_full_disk_is_said_before_anything_is_written(files, results, monkeypa
 KILLED = """
 import os, warnings
 warnings.simplefilter("ignore")
-from llpgan.tables.store import external_sort as sorting, store_tables
+from llpgan.tables.store import external_sort, store_tables
 write = external_sort.SortingWriter._write_waiting
 external_sort._BUFFER_BYTES = 20_000
 external_sort.SortingWriter._write_waiting = lambda self: (write(self), os.kill(os.getpid(), 9))
@@ -309,22 +309,22 @@ def test_a_build_that_is_killed_leaves_nothing_that_opens(files):
 
 
 def test_a_median_is_that_of_a_random_sample(monkeypatch):
-    monkeypatch.setattr(column_summaries.Sample.__init__, "__defaults__", (2000,))
+    monkeypatch.setattr(column_summary.Sample.__init__, "__defaults__", (2000,))
     rng = np.random.default_rng(0)
-    numbers, column = rng.exponential(size=20_000), column_summaries.StreamedColumn("x")
+    numbers, column = rng.exponential(size=20_000), column_summary.ColumnSummary("x")
     numbers[:5] = np.nan
     for start in range(0, 20_000, 1000):
         part = pa.chunked_array([numbers[start : start + 1000]])
         column.add(part, start, rng.random(1000))
-    found = column.numbers(column_summaries.Number.numbers)
+    found = column.numbers()
     assert found.n_missing == 5
     assert found.median == pytest.approx(np.nanmedian(numbers), abs=0.06)  # of a sample of 2000, ± .022
     assert found.mean == pytest.approx(np.nanmean(numbers), rel=1e-3)
 
 
 def test_texts_of_which_there_are_too_many(monkeypatch):
-    monkeypatch.setattr(column_summaries, "MOST_TEXTS", 500)
-    rng, texts = np.random.default_rng(0), column_summaries.Texts()
+    monkeypatch.setattr(column_summary, "MOST_TEXTS", 500)
+    rng, texts = np.random.default_rng(0), column_summary.Texts()
     for start in range(0, 20_000, 1000):
         part = [f"own {start + i}" if i % 2 else rng.choice(["a", "b"]) for i in range(1000)]
         texts.add("x", pa.chunked_array([part]))

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from llpgan.data.datasets.dataset_files import StrPath, not_found, opened
-from llpgan.data.datasets.split import Array
+from llpgan.utils.arrays import Array
 
 _NUMBERS = ("age", "fnlwgt", "education-num", "capital-gain", "capital-loss", "hours-per-week")
 _COLUMNS = (

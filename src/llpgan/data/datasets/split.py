@@ -1,11 +1,12 @@
 """Labelled data to train and to test on, and what can be wrong with images and their labels."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[Any]
+from llpgan.utils.arrays import Array
+
 Images = NDArray[np.uint8]
 Labels = NDArray[np.int64]
 

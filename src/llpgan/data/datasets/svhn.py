@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from llpgan.data.datasets.dataset_files import StrPath, first_file
-from llpgan.data.datasets.split import Array, Images, Labels, Split, labelled_images
+from llpgan.data.datasets.split import Images, Labels, Split, labelled_images
+from llpgan.utils.arrays import Array
 
 
 def load_svhn(folder: StrPath) -> Split:

@@ -2,18 +2,17 @@
 
 from collections.abc import Callable
 from functools import lru_cache, partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from llpgan.data.datasets import IMAGE_DATASETS, load_adult, load_digits
 from llpgan.data.datasets.dataset_files import StrPath
 from llpgan.data.datasets.official_files import SOURCES
 from llpgan.data.datasets.split import Split
 from llpgan.data.experiments.cells import Cell
+from llpgan.utils.arrays import Array
 
-Array = NDArray[Any]
 _SUBSET_SEED = 0  # of limits on rows: every method and every draw of bags has the same rows
 
 
@@ -43,11 +42,10 @@ def _digit_images(folder: StrPath) -> Data:
 
 def _adult(folder: StrPath) -> Data:
     """Its columns encoded as those of any table; bags by education and occupation, as the paper suggests."""
-    from llpgan.tables import Columns, open_rows
-    from llpgan.tables.assembly import learned_encoder
+    from llpgan.tables import TableEncoder, open_rows
 
     adult = load_adult(folder)
-    encoder = learned_encoder(open_rows(adult.columns), Columns(), reserved=())
+    encoder = TableEncoder.learned(open_rows(adult.columns).table)
     train, test = (encoder.encode(open_rows(columns)) for columns in (adult.columns, adult.test_columns))
     by = (adult.columns["education"], adult.columns["occupation"])
     return Data(train, adult.labels, test, adult.test_labels, by)

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[Any]
+from llpgan.utils.arrays import Array
+
 N_SAMPLES = 36
 
 
@@ -29,14 +30,6 @@ def as_images(text: dict[str, Any]) -> NDArray[np.uint8]:
     array([[[[128, 255]]]], dtype=uint8)
     """
     return np.frombuffer(base64.b64decode(text["bytes"]), np.uint8).reshape(text["shape"])
-
-
-def tiled(images: Array, n_columns: int = 6) -> Array:
-    """Images beside each other in one, with a line between: ``(N, C, H, W)`` to ``(height, width, C)``."""
-    padded = np.pad(images, ((0, -len(images) % n_columns), (0, 0), (0, 1), (0, 1)))
-    n, channels, height, width = padded.shape
-    grid = padded.reshape(n // n_columns, n_columns, channels, height, width).transpose(0, 3, 1, 4, 2)
-    return grid.reshape(n // n_columns * height, n_columns * width, channels)
 
 
 def spread(images: Array) -> float:

@@ -8,7 +8,9 @@ from matplotlib.figure import Figure
 from llpgan.data.experiments.cell_results import Results, dataset_title, method_title
 from llpgan.data.experiments.figures import Draw, panels
 from llpgan.data.experiments.markdown_tables import Table
-from llpgan.data.experiments.sample_pictures import Array, as_images, spread, tiled
+from llpgan.data.experiments.sample_pictures import as_images, spread
+from llpgan.report.image_mosaics import tiled
+from llpgan.utils.arrays import Array
 
 _ABOUT = (
     "Of the images in the figure: their mean brightness (0 to 1), and their spread, the mean distance between two "
@@ -49,7 +51,7 @@ def _place(sample: tuple[str, object]) -> int:
 
 def _panel(title: str, images: Array) -> Draw:
     def draw(axes: Axes) -> None:
-        tiles = tiled(images)
+        tiles = tiled(images, n_columns=6)
         axes.imshow(tiles.squeeze(), cmap="gray", vmin=0, vmax=255)
         axes.set_title(title, fontsize=9)
         axes.set_axis_off()

@@ -10,7 +10,8 @@ from sklearn.base import clone
 
 from llpgan.bags import Bags
 from llpgan.estimators import METHODS, estimator_class
-from llpgan.estimators.base import Array, LLPClassifier
+from llpgan.estimators.base import LLPClassifier
+from llpgan.utils.arrays import Array
 
 # One convex problem before several, all of them before a network, and one network before two that play.
 SIMPLEST_FIRST = (

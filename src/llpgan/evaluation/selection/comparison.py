@@ -13,6 +13,7 @@ from llpgan.bags import Bags
 from llpgan.estimators.base import LLPClassifier
 from llpgan.evaluation.selection.candidates import OVERALL, simplicity
 from llpgan.evaluation.selection.trials import Row
+from llpgan.training.epoch_choice import paired_error
 
 
 @dataclass(frozen=True)
@@ -116,9 +117,8 @@ class Comparison:
 
     def _paired(self, name: str, other: str) -> tuple[float, float]:
         """By how much a method is worse than another, and the standard error of that."""
-        rises = self._by_bag[name] - self._by_bag[other]
-        error = rises.std(ddof=1) / np.sqrt(len(rises)) if len(rises) > 1 else 0.0
-        return float(rises.mean()), float(error)
+        losses, others = self._by_bag[name], self._by_bag[other]
+        return float((losses - others).mean()), paired_error(losses, others)
 
     def _result(self, name: str) -> Result:
         rows = [row for row in self.rows if row["method"] == name]

@@ -1,11 +1,10 @@
 """Bags dealt out so that every share has its part of bags, of rows, and of each class."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[Any]
+from llpgan.utils.arrays import Array
+
 _DRAWS = 20
 
 

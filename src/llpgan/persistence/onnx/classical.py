@@ -6,7 +6,6 @@ import numpy as np
 
 from llpgan.estimators.alternating_mean_map import AlternatingMeanMap
 from llpgan.estimators.bag_logistic import BagLogistic
-from llpgan.estimators.base import Array
 from llpgan.estimators.classical import ClassicalClassifier
 from llpgan.estimators.inv_cal import KernelSigmoid
 from llpgan.estimators.kernels import KernelMap
@@ -15,6 +14,7 @@ from llpgan.estimators.mean_operator import outputs_to_classes
 from llpgan.estimators.one_vs_rest import BinaryClassifier, Sigmoid
 from llpgan.persistence.onnx.kernels import kernel_values
 from llpgan.persistence.onnx.onnx_graph import Graph
+from llpgan.utils.arrays import Array
 
 
 def classical_probabilities(graph: Graph, model: ClassicalClassifier, instances: str) -> str:

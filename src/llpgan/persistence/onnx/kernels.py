@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from llpgan.estimators.base import Array
 from llpgan.estimators.kernels import Kernel, NamedKernel
 from llpgan.persistence.onnx.onnx_graph import Graph
+from llpgan.utils.arrays import Array
 
 # From features (rows, d) and known rows (b, d) to (rows, b).
 KernelNodes = Callable[[Graph, str, Array, NamedKernel], str]

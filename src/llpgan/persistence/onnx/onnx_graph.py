@@ -5,12 +5,11 @@ from typing import Any
 
 import numpy as np
 import onnx
-from numpy.typing import NDArray
 from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, compose, helper, inliner, numpy_helper
 
+from llpgan.utils.arrays import Array
 from llpgan.utils.version import __version__
 
-Array = NDArray[Any]
 OPSET, ML_OPSET = 18, 3  # of ai.onnx and of ai.onnx.ml
 ML = "ai.onnx.ml"
 ROWS = "rows"  # the name of the dimension that every input and output begins with

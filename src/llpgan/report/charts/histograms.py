@@ -1,18 +1,15 @@
 """How many: bags of each size and of each share, and instances of each probability."""
 
-from typing import Any
-
 import numpy as np
 from markupsafe import Markup
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator, PercentFormatter, StrMethodFormatter
-from numpy.typing import NDArray
 
 from llpgan.report.charts.svg_canvas import BLUE, CARD, svg
 from llpgan.report.formatting import shorten
 from llpgan.report.story import Story
+from llpgan.utils.arrays import Array
 
-Array = NDArray[Any]
 _SMALL = {"width": 230, "height": 190, "text": 14}
 _BINS = 20
 _FEW = 5

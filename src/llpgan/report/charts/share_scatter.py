@@ -1,19 +1,16 @@
 """Predicted against given shares: a point a bag."""
 
-from typing import Any
-
 import numpy as np
 from markupsafe import Markup
 from matplotlib.axes import Axes
 from matplotlib.text import Text
 from matplotlib.ticker import MaxNLocator, PercentFormatter
-from numpy.typing import NDArray
 
 from llpgan.report.charts.svg_canvas import BLUE, INK, ORANGE, SOFT, svg
 from llpgan.report.formatting import shorten, worst_bags
 from llpgan.report.story import Story
+from llpgan.utils.arrays import Array
 
-Array = NDArray[Any]
 MOST_POINTS, MOST_SMALL_POINTS = 1000, 200
 _NAMED = 5
 

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from llpgan.bags.sorted_rows import runs
+from llpgan.utils.arrays import Array
 
-Array = NDArray[Any]
 Index = NDArray[np.int64]
 _BUFFER_BYTES = 2**27  # the more, the longer the pieces that are written
 _GATHERED_BYTES = 2**23

@@ -1,6 +1,6 @@
 """A store is a folder: the instances bag after bag, and beside them the bags, the classes and the encoder."""
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -14,15 +14,23 @@ from llpgan.bags import Bags
 from llpgan.bags.sorted_rows import SortedBagIndex
 from llpgan.bags.stored_instances import StoredInstances
 from llpgan.tables.rows import Encoder
+from llpgan.utils.arrays import Array
 from llpgan.utils.checked_json import digest_of_file, lack_of, read_sealed, refuse_damaged, write_sealed
 from llpgan.utils.dataclass_schemas import matches, refuse_misfit, refuse_other_type
 from llpgan.utils.output_paths import FolderKind
 from llpgan.utils.state_json import Arrays, from_plain, to_plain
 
-Array = NDArray[Any]
 STORE, INSTANCES, BAGS = "store.json", "instances.npy", "bags.parquet"
 FORMAT = 1
 STORE_FOLDER = FolderKind(STORE, files=(INSTANCES, BAGS))
+ENCODER_TYPES = {
+    "ArrayEncoder": "llpgan.tables.array_sources",
+    "Category": "llpgan.tables.column_encoders",
+    "Date": "llpgan.tables.column_encoders",
+    "ImageEncoder": "llpgan.tables.image_sources",
+    "Number": "llpgan.tables.column_encoders",
+    "TableEncoder": "llpgan.tables.table_encoder",
+}
 
 
 @dataclass(frozen=True)
@@ -90,7 +98,7 @@ def _read_contents(path: Path) -> tuple[Contents, Encoder | None]:
         refuse_misfit(Contents, content)
         contents = Contents(**content)
         _refuse_wrong(contents)
-        encoder = from_plain(contents.encoder, {})
+        encoder = from_plain(contents.encoder, {}, ENCODER_TYPES)
         if not (encoder is None or hasattr(encoder, "encode")):
             raise ValueError(f"encoder is a {type(encoder).__name__}")
     except ValueError as error:
@@ -113,9 +121,9 @@ def _refuse_wrong(contents: Contents) -> None:
         raise ValueError(f"files should be {BAGS} alone, not {', '.join(contents.files)}")
 
 
-def open_store_alone(path: str | Path, options: Mapping[str, Any]) -> Bags:
+def open_store_alone(path: str | Path, given: Sequence[str]) -> Bags:
     """The bags of a store, where options that belong to its making are refused."""
-    if given := [name for name, value in options.items() if value is not None]:
+    if given:
         raise ValueError(f"{path} is a store, which holds its bags and proportions already: leave {given[0]} away")
     return open_store(path)
 
@@ -140,7 +148,7 @@ def write_small_files(
         classes=classes.tolist(),
         class_type=classes.dtype.str,
         features=None if features is None else list(features),
-        encoder=to_plain(encoder, arrays),
+        encoder=to_plain(encoder, arrays, ENCODER_TYPES),
         files={BAGS: digest_of_file(folder / BAGS)},
     )
     assert not arrays, "encoders of rows hold no arrays, for which a store has no place"

@@ -2,6 +2,7 @@
 
 from llpgan.training.losses.bag_loss import BagLoss
 from llpgan.training.losses.named_losses import PROPORTION_LOSSES
+from llpgan.training.losses.paper_bound import bound_optimum, proportion_bound, undo_bound
 from llpgan.training.losses.paper_losses import (
     ProportionLoss,
     bag_means,
@@ -10,7 +11,6 @@ from llpgan.training.losses.paper_losses import (
     instance_entropy,
     log_bag_means,
     nonsaturating_loss,
-    proportion_bound,
     proportion_loss,
     pull_away,
     real_loss,
@@ -23,6 +23,7 @@ __all__ = [
     "BagLoss",
     "ProportionLoss",
     "bag_means",
+    "bound_optimum",
     "fake_loss",
     "feature_matching",
     "instance_entropy",
@@ -34,4 +35,5 @@ __all__ = [
     "real_loss",
     "sampling_correction",
     "saturating_loss",
+    "undo_bound",
 ]

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from llpgan import Bags, MeanMap
-from llpgan.tables import Columns, bags_from_tables, label_values, open_rows
+from llpgan.tables import Columns, label_values, open_rows
 
 RNG = np.random.default_rng(0)
 N = 60
@@ -352,7 +352,7 @@ def test_tables_without_a_file_are_told_apart():
 )
 def test_the_shares_must_come_from_one_table(options, said):
     with pytest.raises(ValueError, match=said):
-        bags_from_tables(FEW, bag="state", **options)
+        Bags.from_tables(FEW, bag="state", **options)
 
 
 def test_a_row_without_a_label_is_named(write):

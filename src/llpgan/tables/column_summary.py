@@ -1,20 +1,37 @@
-"""What is known of a column that is never in memory as a whole: gathered part after part."""
+"""What has to be known of a column to choose how it is encoded: gathered part after part, or at once."""
 
 from collections import Counter
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
+import pyarrow.compute as pc
 
 from llpgan.tables import column_values
-from llpgan.tables.column_encoders import Category, ColumnEncoder, Date, Number
-from llpgan.tables.column_facts import NumberFacts, ReadNumbers, TextFacts, no_value, text_facts
-from llpgan.tables.column_kinds import unknown_type
+from llpgan.utils.arrays import Array
 
-Array = NDArray[Any]
+Kind = Literal["number", "date", "category"]
+ReadNumbers = Callable[[str, pa.ChunkedArray], Array]
+READ: dict[str, ReadNumbers] = {"number": column_values.as_numbers, "date": column_values.as_days}
 SAMPLE = 2**16  # rows, of which medians are taken
 MOST_TEXTS = 2**18  # different ones that are counted exactly
+
+
+class NumberFacts(NamedTuple):
+    """How many numbers are missing, and the others' median; mean and deviation of all, with it for the missing."""
+
+    n_missing: int
+    median: float
+    mean: float
+    deviation: float
+
+
+class TextFacts(NamedTuple):
+    """How many rows have each text, and how many have none."""
+
+    counts: list[tuple[str, int]]
+    n_missing: int
 
 
 class Sample:
@@ -31,8 +48,11 @@ class Sample:
         self.values: Array = np.empty(0, dtype=np.int64)
         self.chance: Array = np.empty(0)
 
-    def add(self, values: Array, chance: Array) -> None:
-        """More rows, with a random number each."""
+    def add(self, values: Array, chance: Array | None) -> None:
+        """More rows, with a random number each; without such numbers, these are all rows, and all are kept."""
+        if chance is None:
+            self.values = values
+            return
         if len(self.chance) == self.size:
             near = chance < self.chance.max()
             values, chance = values[near], chance[near]
@@ -80,13 +100,15 @@ class Numbers:
         self.read = read
         self.moments, self.sample, self.n_missing = Moments(), Sample(), 0
 
-    def add(self, name: str, column: pa.ChunkedArray, chance: Array) -> None:
+    def add(self, name: str, column: pa.ChunkedArray, chance: Array | None) -> None:
         """A part of the column."""
         numbers = self.read(name, column)
         there = ~np.isnan(numbers)
         self.moments.add(numbers[there])
-        whole = pa.types.is_integer(column.type) and there.all()  # as they are: floats would round large ones
-        self.sample.add((np.asarray(column) if whole else numbers)[there], chance[there])
+        exact = pa.types.is_integer(column.type) and there.all()  # as they are: floats would round large ones
+        self.sample.add(
+            (np.asarray(column) if exact else numbers)[there], None if chance is None else chance[there]
+        )
         self.n_missing += int((~there).sum())
 
     def has_one_value(self) -> bool:
@@ -136,15 +158,18 @@ class Texts:
         return len(self.counts) + self.n_forgotten + bool(nulls)
 
 
-class StreamedColumn:
-    """Facts of a column that comes part after part; see :class:`llpgan.tables.column_facts.Facts`.
+class ColumnSummary:
+    """What is known of a column.
 
     Args:
         name: the column's.
         kind: what the user says that it is, if so.
+
+    >>> ColumnSummary.of("age", pa.chunked_array([[20.0, 60.0, None]])).numbers().median
+    40.0
     """
 
-    def __init__(self, name: str, kind: type[ColumnEncoder] | None = None) -> None:
+    def __init__(self, name: str, kind: Kind | None = None) -> None:
         self.name, self.kind = name, kind
         self.type: pa.DataType = pa.null()
         self.n_rows = self.n_missing = self.n_nulls = 0
@@ -154,8 +179,15 @@ class StreamedColumn:
         self._numbers: Numbers | None = None
         self._texts: Texts | None = None
 
-    def add(self, column: pa.ChunkedArray, first_row: int, chance: Array) -> None:
-        """A part of the column, with a random number a row, which says whether it comes into the sample."""
+    @classmethod
+    def of(cls, name: str, column: pa.ChunkedArray, kind: Kind | None = None) -> Self:
+        """Of a column that is in memory as a whole."""
+        summary = cls(name, kind)
+        summary.add(column)
+        return summary
+
+    def add(self, column: pa.ChunkedArray, first_row: int = 0, chance: Array | None = None) -> None:
+        """A part of the column, with one random number per row, which says whether it comes into the sample."""
         if self.n_rows == 0:
             self._begin(column)
         self.n_rows += len(column)
@@ -169,17 +201,17 @@ class StreamedColumn:
     def _begin(self, column: pa.ChunkedArray) -> None:
         self.type, self.first = column.type, column[0].as_py()
         is_text = column_values.is_text(column)
-        if self.kind is Date or (self.kind is None and column_values.is_time(column)):
-            self._numbers = Numbers(Date.numbers)
-        elif self.kind is Number or (self.kind is None and (is_text or column_values.is_number(column))):
-            self._numbers = Numbers(Number.numbers)
-        if self.kind is Category or (self.kind is None and is_text):
+        kind = self.kind or ("date" if column_values.is_time(column) else None)
+        if kind is None and (is_text or column_values.is_number(column)):
+            kind = "number"  # of texts too, until one is none
+        self._numbers = Numbers(READ[kind]) if kind in READ else None
+        if self.kind == "category" or (self.kind is None and is_text):
             self._texts = Texts()
         known = self._numbers is not None or self._texts is not None or pa.types.is_null(column.type)
         if pa.types.is_nested(column.type) or not known:
             raise unknown_type(self)
 
-    def _add_values(self, column: pa.ChunkedArray, chance: Array) -> None:
+    def _add_values(self, column: pa.ChunkedArray, chance: Array | None) -> None:
         if self._texts is not None:
             self._texts.add(self.name, column)
         if self._texts is not None and self.kind is None:
@@ -229,13 +261,32 @@ class StreamedColumn:
         if self._not_a_number is not None:
             raise self._not_a_number
 
-    def numbers(self, read: ReadNumbers) -> NumberFacts:
+    def numbers(self) -> NumberFacts:
         """Of the column's numbers."""
         assert self._numbers is not None
-        assert self._numbers.read is read
         return self._numbers.facts(self.name)
 
     def texts(self) -> TextFacts:
         """Of the column's texts."""
         assert self._texts is not None
         return TextFacts(list(self._texts.counts.items()), self._texts.n_missing)
+
+
+def text_facts(name: str, column: pa.ChunkedArray) -> TextFacts:
+    """The texts of a column, or of a part of it, and how many rows have each."""
+    text = column_values.plain(column_values.as_text(name, column))
+    counts = pc.value_counts(text.drop_null())
+    pairs = zip(counts.field(0).to_pylist(), counts.field(1).to_pylist(), strict=True)
+    return TextFacts(list(pairs), int(text.null_count))
+
+
+def no_value(name: str) -> ValueError:
+    """The error of a column from which nothing can be learned."""
+    return ValueError(f"column {name!r} has no value in any row: correct it, or leave it out (drop)")
+
+
+def unknown_type(summary: ColumnSummary) -> ValueError:
+    """The error of a column that is neither numbers nor text nor dates."""
+    return ValueError(
+        f"column {summary.name!r} holds {summary.type}: one number, text or date per row would be right"
+    )

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llpgan.tables import Columns
-from llpgan.tables.column_kinds import LeftOut, chosen_encoder, learned
-from llpgan.tables.store.column_summaries import Moments, Sample, StreamedColumn
+from llpgan.tables.column_kinds import LeftOut, chosen_encoder
+from llpgan.tables.column_summary import ColumnSummary, Moments, Sample
 from tests.tables.test_column_kinds import SAID, SEEN
 
 
@@ -16,8 +16,12 @@ def as_column(values):
     return values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([values])
 
 
+def learned(column, columns):
+    return chosen_encoder(ColumnSummary.of("x", column, columns.kinds().get("x")), columns)
+
+
 def streamed(column, columns, n_rows):
-    facts, rng = StreamedColumn("x", columns.kinds().get("x")), np.random.default_rng(0)
+    facts, rng = ColumnSummary("x", columns.kinds().get("x")), np.random.default_rng(0)
     for start in range(0, len(column), n_rows):
         part = column.slice(start, n_rows)
         facts.add(part, start, rng.random(len(part)))
@@ -58,7 +62,7 @@ CASES |= {
 @pytest.mark.parametrize(("values", "columns"), CASES.values(), ids=CASES)
 def test_parts_tell_what_the_whole_tells(values, columns, n_rows):
     column = as_column(values)
-    assert said(streamed, column, columns, n_rows) == said(learned, "x", column, columns)
+    assert said(streamed, column, columns, n_rows) == said(learned, column, columns)
 
 
 NUMBERS = st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=40)
