@@ -143,6 +143,13 @@ def test_what_does_not_go_together_is_refused_in_words(model, message, bags):
         model.set_params(random_state=0, epochs=2).fit_bags(bags)
 
 
+@pytest.mark.parametrize("model", [DLLP(proportion_loss="easyllp"), MomentMatching(), MixBag(), LLPFC()], ids=repr)
+def test_weighted_rows_are_refused_in_words(model, blobs):
+    bags = llpgan.Bags.from_labels(*blobs, weights=np.arange(1.0, 81.0))
+    with pytest.raises(ValueError, match="weigh"):
+        model.fit_bags(bags)
+
+
 def test_dsq_takes_three_bags_a_step_where_the_usual_number_is_lower(blobs):
     instances, labels, _ = blobs
     bags = llpgan.Bags.from_labels(instances, labels, np.arange(80) // 40)

@@ -196,9 +196,7 @@ class DeepClassifier(LLPClassifier):
         if self.bag_loss() is not proportion_loss:
             raise ValueError('rows or bags have weights, which only proportion_loss="exact" respects')
         if self.mini_bag_size is not None:
-            raise ValueError(
-                "rows or bags have weights, which samples would forget: leave mini_bag_size at None"
-            )
+            raise ValueError("rows or bags have weights, which samples would forget: leave mini_bag_size at None")
 
     def _refuse_partial(self, bags: Bags) -> None:
         super()._refuse_partial(bags)
@@ -291,7 +289,9 @@ class DeepClassifier(LLPClassifier):
         """The loss of a step's bags that the setting ``proportion_loss`` stands for."""
         given = self.proportion_loss
         loss = PROPORTION_LOSSES[given] if isinstance(given, str) else given
-        return loss.knowing(tuple(map(float, self.prior_))) if isinstance(loss, BagLoss) else loss
+        if isinstance(loss, BagLoss) and hasattr(self, "prior_"):  # not yet while settings are checked
+            return loss.knowing(tuple(map(float, self.prior_)))
+        return loss
 
     def _player(self, network: nn.Module, fabric: Fabric) -> Player:
         return Player(network, self._optimiser, fabric, self.max_instances_per_step)
