@@ -139,16 +139,15 @@ def log_count_laws(colours: Tensor, sizes: Tensor, order: int) -> Tensor:
     for left, right, _ in merges(sizes):
         further = min(2 * reached, order)
         one, other = _pairs(n_colours, reached, further, colours.device)
-        nodes = F.pad(
-            nodes, (0, 0, 0, 1, 0, 1), value=NEVER
-        )  # a state without partner, and a node without members
+        # behind the last, a state for vectors with fewer pairs, and a node for members without partner
+        nodes = F.pad(nodes, (0, 0, 0, 1, 0, 1), value=NEVER)
         nodes[0, -1] = 0.0
         nodes = log_sum(_picked(nodes, left, one) + _picked(nodes, right, other), 1)
         reached = further
     wanted = len(count_vectors(n_colours, order))
     nodes = F.pad(nodes, (0, 0, 0, 0, 0, wanted - len(nodes)), value=NEVER).movedim(0, 2)
-    drawn = torch.tensor([sum(vector) for vector in count_vectors(n_colours, order)], device=sizes.device)
-    return nodes - _log_binomial(sizes[:, None], drawn).clamp(min=0).to(nodes.dtype)[:, None, :]
+    drawn = torch.tensor([sum(vector) for vector in count_vectors(n_colours, order)])
+    return nodes - _log_binomial(sizes.cpu()[:, None], drawn).clamp(min=0).to(nodes)[:, None, :]
 
 
 def _picked(nodes: Tensor, which: Tensor, states: Tensor) -> Tensor:
@@ -217,14 +216,15 @@ def _refuse_many_terms(n_classes: int, order: int) -> None:
 
 def _cross_entropies(log_laws: Tensor, counts: Tensor, order: int) -> Tensor:
     """−mean over problems of Σ_c H_r(c) log P_r(c): (n_bags, order + 1), by r."""
-    vectors = torch.tensor(count_vectors(counts.shape[2], order), device=counts.device)
+    counts = counts.cpu()  # some devices have no double precision
+    vectors = torch.tensor(count_vectors(counts.shape[2], order))
     drawn = vectors.sum(1)
     log_target = _log_binomial(counts[:, :, None, :], vectors).sum(3)
     log_target = log_target - _log_binomial(counts.sum(2)[:, :, None], drawn)
     possible = (drawn <= counts.sum(2)[:, :, None]) & (vectors <= counts[:, :, None, :]).all(3)
-    target = torch.where(possible, log_target, -torch.inf).exp().to(log_laws.dtype)
+    target = torch.where(possible, log_target, -torch.inf).exp().to(log_laws)
     terms = -(target * log_laws).mean(1)
-    return terms.new_zeros(len(terms), order + 1).index_add(1, drawn, terms)
+    return terms.new_zeros(len(terms), order + 1).index_add(1, drawn.to(terms.device), terms)
 
 
 def _log_binomial(n: Tensor, k: Tensor) -> Tensor:

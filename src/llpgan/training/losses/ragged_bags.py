@@ -46,12 +46,14 @@ def whole_counts(proportions: Tensor, sizes: Tensor) -> Tensor:
     >>> whole_counts(torch.tensor([[0.5, 0.3, 0.2]]), torch.tensor([4]))
     tensor([[2, 1, 1]])
     """
+    device = sizes.device
+    proportions, sizes = proportions.detach().cpu(), sizes.cpu()  # some devices have no double precision
     exact = proportions.double() * sizes[:, None]
     below = (exact + 1e-6).floor()  # single precision puts some whole numbers a little below themselves
     missing = sizes - below.sum(1).long()
     by_remainder = torch.argsort(exact - below, dim=1, descending=True, stable=True)
     place = torch.argsort(by_remainder, dim=1)
-    return below.long() + (place < missing[:, None]).long()
+    return (below.long() + (place < missing[:, None]).long()).to(device)
 
 
 def log_sum(terms: Tensor, dim: int) -> Tensor:
