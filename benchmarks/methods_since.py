@@ -105,7 +105,6 @@ def problems() -> dict[str, Problem]:
 
 
 PROBLEMS = problems()
-SMALL = ("digits-16", "digits-64", "digits-unequal", "election")
 
 
 def run(names: list[str] | None = None) -> list[Row]:
@@ -136,7 +135,7 @@ def measured(problem: str, method: str, seed: int) -> Row:
         "accuracy": float((model.predict(instances) == labels).mean()),
         "cpu_seconds": round(time.process_time() - started, 1),
         "epochs": about.epochs,
-        "settings": {name: repr(value) for name, value in model.get_params().items()},
+        "settings": {name: getattr(value, "__name__", repr(value)) for name, value in model.get_params().items()},
     }
 
 

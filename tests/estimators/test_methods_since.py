@@ -10,6 +10,7 @@ from llpgan.estimators.training_setup import plan_of
 from llpgan.training.losses import PROPORTION_LOSSES, BagLoss
 from llpgan.training.losses.moments import MomentLoss
 from tests.plain import plain_mlp
+from tests.training.test_distributed import script_of, torchrun
 
 METHODS = [MomentMatching, CountLLP, DSQ, ROT, LLPVAT, MixBag, LLPFC]
 each_method = pytest.mark.parametrize("method", METHODS)
@@ -142,9 +143,51 @@ def test_what_does_not_go_together_is_refused_in_words(model, message, bags):
         model.set_params(random_state=0, epochs=2).fit_bags(bags)
 
 
+@pytest.mark.parametrize("model", [DLLP(proportion_loss="easyllp"), MomentMatching(), MixBag(), LLPFC()], ids=repr)
+def test_weighted_rows_are_refused_in_words(model, blobs):
+    bags = llpgan.Bags.from_labels(*blobs, weights=np.arange(1.0, 81.0))
+    with pytest.raises(ValueError, match="weigh"):
+        model.fit_bags(bags)
+
+
 def test_dsq_takes_three_bags_a_step_where_the_usual_number_is_lower(blobs):
     instances, labels, _ = blobs
     bags = llpgan.Bags.from_labels(instances, labels, np.arange(80) // 40)
     model = DSQ(epochs=1, random_state=0).fit_bags(bags)
     assert plan_of(model, bags, seed=0).bags_a_step == 3
     assert np.isfinite(model.history_[0]["proportion_loss"])
+
+
+TRAINING = """
+    import os, sys
+    import torch
+    import llpgan
+    from tests.estimators.test_methods_since import METHODS, SHARED, ragged_bags
+    torch.set_num_threads(1)
+    for method in METHODS:
+        model = method(**SHARED).fit_bags(ragged_bags())
+        torch.save(model.classifier_.state_dict(), f"{sys.argv[1]}/{method.__name__}{os.environ['RANK']}.pt")
+"""
+SHARED = {"classifier": plain_mlp, "epochs": 3, "bags_per_step": 4, "random_state": 0, "precision": "64-true"}
+
+
+def ragged_bags():
+    """Bags of 1 to 12 instances: a step's halves cut some of them in two."""
+    rng = np.random.default_rng(0)
+    groups = np.repeat(np.arange(12), np.arange(1, 13))
+    return llpgan.Bags.from_labels(rng.normal(size=(len(groups), 3)), rng.integers(3, size=len(groups)), groups)
+
+
+@pytest.mark.slow
+def test_two_processes_end_with_the_weights_of_one(tmp_path):
+    """An adversary's random starts are each process's own; both still end with the same weights."""
+    process = torchrun(script_of(TRAINING, tmp_path), tmp_path)
+    _, said = process.communicate(timeout=300)
+    assert process.returncode == 0, said
+    for method in METHODS:
+        first, second = (torch.load(tmp_path / f"{method.__name__}{i}.pt", weights_only=True) for i in range(2))
+        alone = weights_of(method(**SHARED).fit_bags(ragged_bags()))
+        for name, value in alone.items():
+            torch.testing.assert_close(first[name], second[name], rtol=0, atol=0)
+            if method is not LLPVAT:
+                torch.testing.assert_close(first[name], value, rtol=1e-6, atol=1e-6)

@@ -355,7 +355,9 @@ class DeepClassifier(LLPClassifier):
         """
         given = self.proportion_loss
         loss = PROPORTION_LOSSES[given] if isinstance(given, str) else given
-        return loss.knowing(tuple(map(float, self.prior_))) if isinstance(loss, BagLoss) else loss
+        if isinstance(loss, BagLoss) and hasattr(self, "prior_"):  # not yet while settings are checked
+            return loss.knowing(tuple(map(float, self.prior_)))
+        return loss
 
     def _player(self, network: nn.Module, fabric: Fabric) -> Player:
         return Player(network, self._optimiser, fabric, self.max_instances_per_step)

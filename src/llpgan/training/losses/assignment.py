@@ -72,7 +72,7 @@ def assigned_labels(logits: Tensor, bag_index: Tensor, proportions: Tensor) -> T
             f"bag {int(sizes.argmax())} of the step has {int(sizes.max())} instances; assignments are for bags of "
             f"up to {LARGEST_BAG}: set mini_bag_size"
         )
-    costs = -logits.log_softmax(1).double().cpu().numpy()
+    costs = -logits.log_softmax(1).cpu().double().numpy()
     counts = whole_counts(proportions, sizes).cpu().numpy()
     bags = bag_index.cpu().numpy()
     labels = np.empty(len(costs), dtype=np.int64)

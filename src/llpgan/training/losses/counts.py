@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from llpgan.training.losses.bag_loss import BagLoss, refuse_samples
-from llpgan.training.losses.ragged_bags import NEVER, bag_sizes, log_of_rest, merges, whole_counts
+from llpgan.training.losses.ragged_bags import NEVER, bag_sizes, log_of_rest, log_sum, merges, whole_counts
 
 HEADS = ("softmax", "sigmoid")
 MOST_CELLS = 2e8  # of m² K, for m instances and K classes; they take 200 MB
@@ -105,7 +105,7 @@ def log_count_probability(log_is: Tensor, log_is_not: Tensor, sizes: Tensor, cou
     second = torch.where(nodes == 2, start + 1, len(laws))
     one, other = _both(laws, start, second)
     rest = counts[:, :, None] - torch.arange(one.shape[2], device=counts.device)
-    return (one + _at(other, rest)).logsumexp(2)
+    return log_sum(one + _at(other, rest), 2)
 
 
 def _refuse_large(sizes: Tensor, n_classes: int) -> None:
@@ -127,9 +127,10 @@ def _both(laws: Tensor, left: Tensor, right: Tensor) -> tuple[Tensor, Tensor]:
 def _convolved(one: Tensor, other: Tensor) -> Tensor:
     """The law of the sum: (nodes, classes, n) and the same to (nodes, classes, 2 n − 1)."""
     n = one.shape[2]
-    total, part = torch.arange(2 * n - 1, device=one.device), torch.arange(n, device=one.device)
-    rest = (total[:, None] - part).flatten().expand(*one.shape[:2], -1)
-    return (one[:, :, None, :] + _at(other, rest).view(*one.shape[:2], 2 * n - 1, n)).logsumexp(3)
+    windows = F.pad(other.flip(2), (n - 1, n - 1), value=NEVER).unfold(
+        2, n, 1
+    )  # the sum's counts from the top down
+    return log_sum(one[:, :, None, :] + windows, 3).flip(2)
 
 
 def _at(laws: Tensor, counts: Tensor) -> Tensor:

@@ -11,11 +11,12 @@ from itertools import product
 from math import comb
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from llpgan.training.losses.bag_loss import BagLoss
 from llpgan.training.losses.paper_losses import proportion_loss, sampling_correction
-from llpgan.training.losses.ragged_bags import NEVER, bag_sizes, log_of_rest, merges, whole_counts
+from llpgan.training.losses.ragged_bags import NEVER, bag_sizes, log_of_rest, log_sum, merges, whole_counts
 
 FORMS = ("one_vs_rest", "joint")
 MOST_TERMS = 200_000  # of a sum over pairs of count vectors, for each pair of members
@@ -132,21 +133,27 @@ def log_count_laws(colours: Tensor, sizes: Tensor, order: int) -> Tensor:
         :data:`~llpgan.training.losses.ragged_bags.NEVER` or less.
     """
     n_colours = colours.shape[2]
-    nodes = torch.cat([torch.zeros_like(colours[..., :1]), colours], 2)
+    by_state = colours.movedim(2, 0)  # states first, so that they are picked as whole rows
+    nodes = torch.cat([torch.zeros_like(by_state[:1]), by_state])
     reached = 1
     for left, right, _ in merges(sizes):
         further = min(2 * reached, order)
         one, other = _pairs(n_colours, reached, further, colours.device)
-        nodes = torch.nn.functional.pad(nodes, (0, 1), value=NEVER)  # the partner of states that have none
-        nothing = torch.full_like(nodes[:1], NEVER)
-        nothing[..., 0] = 0.0
-        nodes = torch.cat([nodes, nothing])
-        nodes = (nodes[left][..., one] + nodes[right][..., other]).logsumexp(-1)
+        # behind the last, a state for vectors with fewer pairs, and a node for members without partner
+        nodes = F.pad(nodes, (0, 0, 0, 1, 0, 1), value=NEVER)
+        nodes[0, -1] = 0.0
+        nodes = log_sum(_picked(nodes, left, one) + _picked(nodes, right, other), 1)
         reached = further
     wanted = len(count_vectors(n_colours, order))
-    nodes = torch.nn.functional.pad(nodes, (0, wanted - nodes.shape[2]), value=NEVER)
-    drawn = torch.tensor([sum(vector) for vector in count_vectors(n_colours, order)], device=sizes.device)
-    return nodes - _log_binomial(sizes[:, None], drawn).clamp(min=0).to(nodes.dtype)[:, None, :]
+    nodes = F.pad(nodes, (0, 0, 0, 0, 0, wanted - len(nodes)), value=NEVER).movedim(0, 2)
+    drawn = torch.tensor([sum(vector) for vector in count_vectors(n_colours, order)])
+    return nodes - _log_binomial(sizes.cpu()[:, None], drawn).clamp(min=0).to(nodes)[:, None, :]
+
+
+def _picked(nodes: Tensor, which: Tensor, states: Tensor) -> Tensor:
+    """Some nodes, and of each some states: (states, nodes, problems) to (*states, which, problems)."""
+    chosen = nodes.index_select(1, which).index_select(0, states.flatten())
+    return chosen.view(*states.shape, *chosen.shape[1:])
 
 
 @lru_cache
@@ -209,14 +216,15 @@ def _refuse_many_terms(n_classes: int, order: int) -> None:
 
 def _cross_entropies(log_laws: Tensor, counts: Tensor, order: int) -> Tensor:
     """−mean over problems of Σ_c H_r(c) log P_r(c): (n_bags, order + 1), by r."""
-    vectors = torch.tensor(count_vectors(counts.shape[2], order), device=counts.device)
+    counts = counts.cpu()  # some devices have no double precision
+    vectors = torch.tensor(count_vectors(counts.shape[2], order))
     drawn = vectors.sum(1)
     log_target = _log_binomial(counts[:, :, None, :], vectors).sum(3)
     log_target = log_target - _log_binomial(counts.sum(2)[:, :, None], drawn)
     possible = (drawn <= counts.sum(2)[:, :, None]) & (vectors <= counts[:, :, None, :]).all(3)
-    target = torch.where(possible, log_target, -torch.inf).exp().to(log_laws.dtype)
+    target = torch.where(possible, log_target, -torch.inf).exp().to(log_laws)
     terms = -(target * log_laws).mean(1)
-    return terms.new_zeros(len(terms), order + 1).index_add(1, drawn, terms)
+    return terms.new_zeros(len(terms), order + 1).index_add(1, drawn.to(terms.device), terms)
 
 
 def _log_binomial(n: Tensor, k: Tensor) -> Tensor:

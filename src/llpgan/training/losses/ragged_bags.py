@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
+_NEGLIGIBLE = 80.0
 NEVER = -1e30  # the log of a probability of zero; finite, so that it has a gradient, which is zero
 
 
@@ -45,12 +46,36 @@ def whole_counts(proportions: Tensor, sizes: Tensor) -> Tensor:
     >>> whole_counts(torch.tensor([[0.5, 0.3, 0.2]]), torch.tensor([4]))
     tensor([[2, 1, 1]])
     """
+    device = sizes.device
+    proportions, sizes = proportions.detach().cpu(), sizes.cpu()  # some devices have no double precision
     exact = proportions.double() * sizes[:, None]
     below = (exact + 1e-6).floor()  # single precision puts some whole numbers a little below themselves
     missing = sizes - below.sum(1).long()
     by_remainder = torch.argsort(exact - below, dim=1, descending=True, stable=True)
     place = torch.argsort(by_remainder, dim=1)
-    return below.long() + (place < missing[:, None]).long()
+    return (below.long() + (place < missing[:, None]).long()).to(device)
+
+
+def log_sum(terms: Tensor, dim: int) -> Tensor:
+    """log Σ exp over one dimension, where many terms are :data:`NEVER`.
+
+    Terms below the largest by more than 80 count as exp(−80) of it, 2e-35: they change no digit. Exponentials of
+    still smaller numbers take ten times as long, and most terms of a product would be that small.
+
+    Parameters
+    ----------
+    terms : Tensor
+        All finite.
+    dim : int
+        The dimension that is summed over.
+
+    Returns
+    -------
+    Tensor
+        Without that dimension.
+    """
+    peak = terms.detach().amax(dim, keepdim=True)
+    return (terms - peak).clamp(min=-_NEGLIGIBLE).exp().sum(dim).log() + peak.squeeze(dim)
 
 
 def log_of_rest(logits: Tensor) -> Tensor:
