@@ -64,6 +64,8 @@ def cell_covariance(
     ndarray of shape (n_groups, n_outcomes, n_groups, n_outcomes)
         Of the numbers of people in the cells.
     """
+    if not 0 <= aggregation_bias < np.inf:
+        raise ValueError(f"aggregation_bias must be a finite number, 0 or above, got {aggregation_bias!r}")
     n_groups, n_outcomes = spreads.shape[1:3]
     basis = sum_zero_basis(n_outcomes)
     known, moving = _known_and_moving(np.einsum("ca,ircd,db->irab", basis, spreads, basis, optimize=True))

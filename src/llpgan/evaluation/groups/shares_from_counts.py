@@ -4,7 +4,7 @@ from collections.abc import Hashable, Sequence
 
 import numpy as np
 
-from llpgan.evaluation.groups.cell_covariance import cell_covariance, spreads_of
+from llpgan.evaluation.groups.cell_covariance import AGGREGATION_BIAS, cell_covariance, spreads_of
 from llpgan.evaluation.groups.duncan_davis import share_bounds
 from llpgan.evaluation.groups.goodman import goodman_rates
 from llpgan.evaluation.groups.group_counts import GroupCounts
@@ -13,7 +13,11 @@ from llpgan.evaluation.groups.minimum_information import PRIOR_SCALE, fit_cells
 
 
 def shares_from_counts(
-    counts: GroupCounts, *, exclude: Sequence[Hashable] = (), prior_scale: float = PRIOR_SCALE
+    counts: GroupCounts,
+    *,
+    exclude: Sequence[Hashable] = (),
+    prior_scale: float = PRIOR_SCALE,
+    aggregation_bias: float = AGGREGATION_BIAS,
 ) -> GroupShares:
     """Estimate the share of each outcome in each group over all units, with 95 % intervals.
 
@@ -28,6 +32,9 @@ def shares_from_counts(
         Outcomes to leave out *after* the estimate, such as ``["abstained"]``: shares are then among the others.
     prior_scale : float, default=1.5
         The scale of the prior of log odds ratios; infinite for no prior.
+    aggregation_bias : float, default=0.2
+        The scale of errors of log odds ratios that come from groups that behave differently where they are many.
+        The margins cannot show them. It widens the intervals and does not change the shares.
 
     Returns
     -------
@@ -47,9 +54,8 @@ def shares_from_counts(
     _refuse_other_than_counts(counts)
     found = fit_cells(counts, prior_scale=prior_scale)
     sizes, low_high = counts.groups.sum(axis=0), share_bounds(counts)
-    covariance = cell_covariance(
-        spreads_of(found.unit_cells[counts.totals > 0]), found.overdispersion, prior_scale
-    )
+    spreads = spreads_of(found.unit_cells[counts.totals > 0])
+    covariance = cell_covariance(spreads, found.overdispersion, prior_scale, aggregation_bias)
     shares = GroupShares(
         tuple(counts.group_names or ()),
         tuple(counts.outcome_names or ()),
