@@ -175,9 +175,9 @@ def page(rows: list[Row]) -> str:
     about = (
         "Ballots in the wrong cell, in per cent (50 · Σ|estimate − truth| / Σ truth), mean over districts; made "
         "from `new_zealand.jsonl`. Groups are party votes, outcomes are candidate votes, units are polling "
-        "places, and every cell of the truth was counted. Minimum information is `shares_from_counts` with its defaults. "
-        "Intervals are its 95 % intervals of the cells of groups above 5 % of their district. Seconds are those "
-        "of the estimate on one core, all districts together.\n\n"
+        "places, and every cell of the truth was counted. Minimum information is `shares_from_counts` with its "
+        "defaults. Intervals are its 95 % intervals of the cells of groups above 5 % of their district. Seconds "
+        "are those of the estimate on one core, all districts together.\n\n"
         "The method and its two settings were chosen by the true cells of 2002 and 2008 (see "
         "`new_zealand_settings.md`). 2011 and 2014 were computed once, when nothing was changed any more. The "
         "counties of the South are no such confirmation: they were looked at when it was decided that a unit "

@@ -24,6 +24,7 @@ COMMANDS = {
     "predict": "the class of each row of a file",
     "compare": "which method suits: each judged by bags it has not seen; saves the chosen one",
     "evaluate": "how good a model is: by labels where they exist, by bags, or both",
+    "shares": "the share of each class in each group of rows, with intervals",
     "export": "a model for other programs (onnx)",
     "demo": "51 election results in, the votes of single people out; on data inside the package",
     "data": "official files of data sets (get)",

@@ -1,5 +1,7 @@
 """How uncertain cells are that are known only by their margins."""
 
+from collections.abc import Iterable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -30,7 +32,7 @@ def sum_zero_basis(n: int) -> Table:
 
 
 def cell_covariance(
-    spreads: Table, overdispersion: float, prior_scale: float, aggregation_bias: float = AGGREGATION_BIAS
+    spreads: Iterable[Table], overdispersion: float, prior_scale: float, aggregation_bias: float = AGGREGATION_BIAS
 ) -> Table:
     """The covariance of the total number of people in each cell, given the margins of all units.
 
@@ -48,8 +50,8 @@ def cell_covariance(
 
     Parameters
     ----------
-    spreads : ndarray of shape (n_units, n_groups, n_outcomes, n_outcomes)
-        A_ir: for g people with shares p, g (diag p − p pᵀ).
+    spreads : iterable of ndarray of shape (n_units, n_groups, n_outcomes, n_outcomes)
+        A_ir of all units, some of them at a time: for g people with shares p, g (diag p − p pᵀ).
     overdispersion : float
         φ, how many times more than by chance outcomes vary.
     prior_scale : float
@@ -66,28 +68,31 @@ def cell_covariance(
     """
     if not 0 <= aggregation_bias < np.inf:
         raise ValueError(f"aggregation_bias must be a finite number, 0 or above, got {aggregation_bias!r}")
-    n_groups, n_outcomes = spreads.shape[1:3]
-    basis = sum_zero_basis(n_outcomes)
-    known, moving = _known_and_moving(np.einsum("ca,ircd,db->irab", basis, spreads, basis, optimize=True))
+    known, moving, n_groups, n_outcomes = np.zeros((1, 1)), np.zeros((1, 1)), 0, 0
+    for block in spreads:
+        n_groups, n_outcomes = block.shape[1:3]
+        more_known, more_moving = _known_and_moving(block)
+        known, moving = known + more_known, moving + more_moving
     free = np.kron(np.eye(n_groups) - 1 / n_groups, np.eye(n_outcomes - 1))
     least = _FILL * max(np.trace(known), np.trace(moving)) * np.eye(len(known))
     unknown = np.linalg.solve(known + overdispersion / prior_scale**2 * free + least, moving)
     covariance = overdispersion * (moving @ unknown + moving) + aggregation_bias**2 * moving @ free @ moving
-    widen = np.kron(np.eye(n_groups), basis)
+    widen = np.kron(np.eye(n_groups), sum_zero_basis(n_outcomes))
     return (widen @ covariance @ widen.T).reshape(n_groups, n_outcomes, n_groups, n_outcomes)
 
 
 def _known_and_moving(spreads: Table) -> tuple[Table, Table]:
-    """M and K of :func:`cell_covariance`, of spreads without the direction in which outcomes sum up."""
-    n_groups, n_contrasts = spreads.shape[1:3]
-    together = spreads.sum(axis=1)
-    least = _FILL * np.einsum("iaa->i", together).mean() * np.eye(n_contrasts)  # where all have one outcome
-    solved = np.linalg.solve((together + least)[:, None], spreads)
-    size = n_groups * n_contrasts
-    known = np.einsum("irab,isbc->rasc", spreads, solved, optimize=True).reshape(size, size)
-    moving = np.zeros((n_groups, n_contrasts, n_groups, n_contrasts))
+    """What some units add to M and K of :func:`cell_covariance`, in contrasts of outcomes."""
+    n_groups, n_outcomes = spreads.shape[1:3]
+    basis, size = sum_zero_basis(n_outcomes), n_groups * (n_outcomes - 1)
+    reduced = np.einsum("ca,ircd,db->irab", basis, spreads, basis, optimize=True)
+    together = reduced.sum(axis=1)
+    least = _FILL * (np.einsum("iaa->i", together).mean() + _FILL) * np.eye(n_outcomes - 1)
+    solved = np.linalg.solve((together + least)[:, None], reduced)  # where all have one outcome, it is filled up
+    known = np.einsum("irab,isbc->rasc", reduced, solved, optimize=True).reshape(size, size)
+    moving = np.zeros((n_groups, n_outcomes - 1, n_groups, n_outcomes - 1))
     places = np.arange(n_groups)
-    moving[places, :, places, :] = spreads.sum(axis=0)
+    moving[places, :, places, :] = reduced.sum(axis=0)
     return known, moving.reshape(size, size) - known
 
 

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from llpgan.tables.bag_join import bag_keys
 from llpgan.tables.column_values import as_numbers, of
 from llpgan.tables.rows import no_column
-from llpgan.tables.table_options import names as column_names
 from llpgan.tables.table_readers import name_of, read_table
+from llpgan.tables.table_spec import names as column_names
 from llpgan.utils.array_input import argument, numbers
 
 Table = NDArray[np.float64]

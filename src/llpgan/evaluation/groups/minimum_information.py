@@ -69,7 +69,7 @@ def fit_cells(counts: GroupCounts, *, prior_scale: float = PRIOR_SCALE) -> CellF
     >>> fit_cells(counts).unit_cells.sum(axis=0).round(0).tolist()
     [[119.0, 31.0], [46.0, 104.0]]
     """
-    _refuse_no_scale(prior_scale)
+    refuse_no_scale(prior_scale)
     present = counts.occupied
     degrees = (present.n_units - present.groups.shape[1]) * (present.outcomes.shape[1] - 1)
     if degrees < 1:
@@ -90,7 +90,14 @@ def fit_cells(counts: GroupCounts, *, prior_scale: float = PRIOR_SCALE) -> CellF
     return CellFit(cells, log_rates - log_rates.mean(axis=1, keepdims=True), overdispersion)
 
 
-def _refuse_no_scale(prior_scale: float) -> None:
+def refuse_no_scale(prior_scale: float) -> None:
+    """Refuse a prior that has no scale.
+
+    Parameters
+    ----------
+    prior_scale : float
+        Above 0, perhaps infinite.
+    """
     if isinstance(prior_scale, bool) or not isinstance(prior_scale, int | float) or not prior_scale > 0:
         raise ValueError(f"prior_scale must be a number above 0, got {prior_scale!r}")
 

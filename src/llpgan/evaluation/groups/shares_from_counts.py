@@ -55,7 +55,7 @@ def shares_from_counts(
     found = fit_cells(counts, prior_scale=prior_scale)
     sizes, low_high = counts.groups.sum(axis=0), share_bounds(counts)
     spreads = spreads_of(found.unit_cells[counts.totals > 0])
-    covariance = cell_covariance(spreads, found.overdispersion, prior_scale, aggregation_bias)
+    covariance = cell_covariance([spreads], found.overdispersion, prior_scale, aggregation_bias)
     shares = GroupShares(
         tuple(counts.group_names or ()),
         tuple(counts.outcome_names or ()),
