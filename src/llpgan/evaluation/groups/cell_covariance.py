@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 Table = NDArray[np.float64]
 AGGREGATION_BIAS = 0.2
+_LONGEST_STEP = 1.0  # of a logit, to which cells move about linearly
 _FILL = 1e-9  # of the total, in directions of which no unit tells anything
 
 
@@ -32,7 +33,11 @@ def sum_zero_basis(n: int) -> Table:
 
 
 def cell_covariance(
-    spreads: Iterable[Table], overdispersion: float, prior_scale: float, aggregation_bias: float = AGGREGATION_BIAS
+    spreads: Iterable[Table],
+    overdispersion: float,
+    prior_scale: float,
+    aggregation_bias: float = AGGREGATION_BIAS,
+    departures: Table | None = None,
 ) -> Table:
     """The covariance of the total number of people in each cell, given the margins of all units.
 
@@ -60,6 +65,10 @@ def cell_covariance(
         τ, the scale of the bias of log odds ratios. The default was chosen on two elections of New Zealand (2002
         and 2008), so that intervals hold the truth about equally often for large and small groups, many units
         and few.
+    departures : ndarray of shape (n_groups, n_outcomes), optional
+        Where θ was not fitted to the margins but predicted: how many people more each cell has after the margins
+        were met than before. With δ = (M + φ P / σ²)⁻¹ · departures, cut at ±1, by which a fit would about move θ,
+        (K δ)(K δ)ᵀ is added: the covariance is then around the prediction.
 
     Returns
     -------
@@ -75,8 +84,13 @@ def cell_covariance(
         known, moving = known + more_known, moving + more_moving
     free = np.kron(np.eye(n_groups) - 1 / n_groups, np.eye(n_outcomes - 1))
     least = _FILL * max(np.trace(known), np.trace(moving)) * np.eye(len(known))
-    unknown = np.linalg.solve(known + overdispersion / prior_scale**2 * free + least, moving)
-    covariance = overdispersion * (moving @ unknown + moving) + aggregation_bias**2 * moving @ free @ moving
+    told = known + overdispersion / prior_scale**2 * free + least
+    covariance = overdispersion * (moving @ np.linalg.solve(told, moving) + moving)
+    covariance += aggregation_bias**2 * moving @ free @ moving
+    if departures is not None:
+        step = np.linalg.solve(told, (departures @ sum_zero_basis(n_outcomes)).ravel())
+        moved = moving @ np.clip(step, -_LONGEST_STEP, _LONGEST_STEP)
+        covariance += np.outer(moved, moved)
     widen = np.kron(np.eye(n_groups), sum_zero_basis(n_outcomes))
     return (widen @ covariance @ widen.T).reshape(n_groups, n_outcomes, n_groups, n_outcomes)
 

@@ -63,7 +63,7 @@ def shares_by(
     >>> bags = Bags.from_labels(old[:, None] * 1.0, np.where(old, "yes", "no"), town)
     >>> shares = shares_by(BagLogistic(random_state=0).fit_bags(bags), bags, np.where(old, "old", "young"))
     >>> print(shares.share("old", "yes"))  # 1 is the truth
-    0.970 (0.886 to 1.000)
+    0.970 (0.855 to 1.000)
     """
     if isinstance(data, Bags):
         if bag is not None or proportions is not None or counts is not None:

@@ -31,8 +31,9 @@ def shares_of_rows(
 ) -> GroupShares:
     """The share of each class in each group of rows, after the predictions were matched to each bag's proportions.
 
-    Intervals are of 95 %. They hold what the bags leave open of how a group departs from its predictions, and by
-    how much groups depart from bag to bag; see :func:`~llpgan.evaluation.groups.cell_covariance.cell_covariance`.
+    Intervals are of 95 %. They hold what the bags leave open of how a group departs from its predictions, what
+    they say against these, and by how much groups depart from bag to bag; see
+    :func:`~llpgan.evaluation.groups.cell_covariance.cell_covariance`.
     The overdispersion is twice the divergence between matched and predicted probabilities, divided by the number
     of proportions.
 
@@ -61,10 +62,10 @@ def shares_of_rows(
     predicted = clipped_probabilities(bags, probabilities)
     matched = matched_probabilities(bags, predicted)
     sizes = np.bincount(group_of_row, minlength=len(groups)).astype(np.float64)
-    cells = np.stack([np.bincount(group_of_row, column, len(groups)) for column in matched.T], axis=1)
+    cells, before = (_sums(table, group_of_row, len(groups)) for table in (matched, predicted))
     blocks = _spreads(bags, matched, group_of_row, len(groups))
     overdispersion = _overdispersion(bags, matched, predicted)
-    covariance = cell_covariance(blocks, overdispersion, prior_scale, aggregation_bias)
+    covariance = cell_covariance(blocks, overdispersion, prior_scale, aggregation_bias, cells - before)
     return GroupShares(
         tuple(groups),
         tuple(bags.classes.tolist()),
@@ -73,6 +74,10 @@ def shares_of_rows(
         covariance / np.multiply.outer(sizes, sizes)[:, None, :, None],
         *_bounds_and_goodman(bags, group_of_row, len(groups)),
     )
+
+
+def _sums(table: Table, group_of_row: Index, n_groups: int) -> Table:
+    return np.stack([np.bincount(group_of_row, column, n_groups) for column in table.T], axis=1)
 
 
 def _overdispersion(bags: Bags, matched: Table, predicted: Table) -> float:
