@@ -26,6 +26,7 @@ def shares(
     bag: str | Sequence[str] | None = None,
     proportions: str | None = None,
     counts: str | None = None,
+    weight: str | None = None,
     exclude: Sequence[str] = (),
     image: str | None = None,
     resize: bool = False,
@@ -49,6 +50,7 @@ def shares(
         proportions: a table with one row per bag: the columns of the bag, and one column per class. Without it and
             without counts, shares are those of the predictions as they are, and have no intervals.
         counts: a table like proportions that holds counts.
+        weight: the column that says how much each row counts, such as survey weights.
         exclude: classes to leave out after the estimate, as abstained: shares are then among the others.
         image: the column that holds paths of images, where it has another name than in the training.
         resize: bring images of another size to that of the training.
@@ -67,7 +69,9 @@ def shares(
     ):
         loaded, rows = opened(model, data, image, resize, ids=() if bag is None else names(bag, "bag"))
         probabilities = loaded.predict_encoded(instances_of(loaded, rows))
-        found = shares_of_table(rows, probabilities, loaded.classes_, by, bag, proportions, counts, exclude)
+        found = shares_of_table(
+            rows, probabilities, loaded.classes_, by, bag, proportions, counts, weight, exclude
+        )
         if found.covariance is None:
             warnings.warn(
                 "shares are those of the predictions as they are, without intervals: give the bag of each row and "

@@ -99,8 +99,10 @@ def test_without_proportions_they_are_the_mean_predictions(people, model):
 
 
 def test_a_class_can_be_left_out(rng):
-    votes = rng.choice(["left", "right", "abstained"], 600)
-    bags = Bags.from_labels(rng.normal(size=(600, 2)), votes, np.repeat(np.arange(30), 20))
+    votes, town = rng.integers(3, size=600), np.repeat(np.arange(30), 20)
+    votes = np.where(rng.random(600) < 0.6, town % 3, votes)
+    names = np.array(["abstained", "left", "right"])
+    bags = Bags.from_labels(rng.normal(size=(600, 3)) + 2 * np.eye(3)[votes], names[votes], town)
     model = MeanMap().fit_bags(bags)
     shares = shares_by(model, bags, np.repeat(["a", "b"], 300), exclude=["abstained"])
     assert shares.outcomes == ("left", "right")
@@ -130,3 +132,36 @@ def test_mistakes_are_named(people, results, model):
         shares_by(model, bags, people["sex"], exclude=["abstained"])
     with pytest.raises(ValueError, match="prior_scale must be a number above 0"):
         shares_of_rows(bags, np.full((1200, 2), 0.5), np.zeros(1200, dtype=np.int64), ["a"], prior_scale=0)
+
+
+def test_a_weight_of_three_is_the_same_as_the_row_three_times(people, results, model):
+    weighted = people.assign(n=1 + people.index % 3)
+    repeated = weighted.loc[weighted.index.repeat(weighted["n"])]
+    once = shares_by(model, weighted, "sex", bag="town", proportions=results, weight="n")
+    often = shares_by(model, repeated, "sex", bag="town", proportions=results)
+    np.testing.assert_allclose(once.sizes, often.sizes)
+    np.testing.assert_allclose(once.shares, often.shares, atol=1e-9)
+    np.testing.assert_allclose(once.covariance, often.covariance, atol=1e-9)
+    np.testing.assert_allclose(once.goodman, often.goodman, atol=1e-9)
+    plain = shares_by(model, weighted, "sex", weight="n").shares
+    np.testing.assert_allclose(plain, shares_by(model, repeated, "sex").shares, atol=1e-12)
+
+
+def test_rows_without_weight_change_nothing_and_a_group_of_them_is_refused(people, results, model):
+    weighted = people.assign(n=(people["height"] > -1).astype(float))
+    kept = people[people["height"] > -1]
+    once = shares_by(model, weighted, "old", bag="town", proportions=results, weight="n")
+    np.testing.assert_allclose(once.shares, shares_by(model, kept, "old", bag="town", proportions=results).shares)
+    light = people.assign(n=people["old"].astype(float))
+    with pytest.raises(ValueError, match="group 0: the weights of its rows sum to 0"):
+        shares_by(model, light, "old", bag="town", proportions=results, weight="n")
+
+
+def test_bags_of_which_less_is_known_or_that_overlap_are_refused(rng):
+    instances, rows = rng.normal(size=(4, 1)), [0, 1, 2, 3]
+    bounded = Bags.from_arrays(instances, [0, 0, 1, 1], lower={0: [0.2, 0.1], 1: [0.1, 0.5]})
+    overlapping = Bags.from_memberships(instances, [*rows, 0], [0, 0, 1, 1, 1], {0: [0.5, 0.5], 1: [1, 0]})
+    with pytest.raises(ValueError, match="of which less is known than all proportions"):
+        matched_probabilities(bounded, np.full((4, 2), 0.5))
+    with pytest.raises(ValueError, match="overlap, or that count differently"):
+        matched_probabilities(overlapping, np.full((5, 2), 0.5))

@@ -1,7 +1,5 @@
 """Predictions of rows changed as little as possible so that each bag has its proportions."""
 
-from collections.abc import Iterator
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -16,8 +14,8 @@ _PSEUDO_ROWS = 1.0  # with the classes of all bags together, so that no class of
 def matched_probabilities(bags: Bags, probabilities: ArrayLike) -> Table:
     """The probabilities of rows that meet the proportions of their bags and are nearest to those predicted.
 
-    In each bag all logits are shifted alike, which minimises Σ_j KL(matched_j ‖ predicted_j) among all tables of
-    probabilities whose mean is the bag's proportions.
+    In each bag all logits are shifted alike, which minimises Σ_j w_j KL(matched_j ‖ predicted_j) among all tables
+    of probabilities whose mean is the bag's proportions, with w_j the weight of a row.
 
     Parameters
     ----------
@@ -36,10 +34,12 @@ def matched_probabilities(bags: Bags, probabilities: ArrayLike) -> Table:
     >>> matched_probabilities(bags, [[0.5, 0.5], [0.8, 0.2]]).round(3).tolist()
     [[0.333, 0.667], [0.667, 0.333]]
     """
-    predicted = clipped_probabilities(bags, probabilities)
+    _refuse_less_than_proportions(bags)
+    predicted, weights = clipped_probabilities(bags, probabilities), bags.row_weights
     matched = np.empty_like(predicted)
-    for bag, rows in _rows_of_bags(bags):
-        matched[rows] = _matched(predicted[rows], bags.proportions[bag], bags.prior)
+    for bag in range(bags.n_bags):
+        rows = bags.rows_of(bag)
+        matched[rows] = _matched(predicted[rows], weights[rows], bags.proportions[bag], bags.prior)
     return matched
 
 
@@ -61,19 +61,30 @@ def clipped_probabilities(bags: Bags, probabilities: ArrayLike) -> Table:
     return table / table.sum(axis=1, keepdims=True)
 
 
-def _rows_of_bags(bags: Bags) -> Iterator[tuple[int, NDArray[np.int64]]]:
-    for bag in range(bags.n_bags):
-        yield bag, bags.rows_of(bag)
+def _refuse_less_than_proportions(bags: Bags) -> None:
+    if bags.known is not None:
+        raise ValueError(
+            "predictions cannot be matched to bags of which less is known than all proportions (bounds, unknown "
+            "shares or noise): give the proportions of every bag"
+        )
+    if bags.bag_weights is not None:
+        raise ValueError(
+            "predictions cannot be matched to bags that overlap, or that count differently (bag_weights): give "
+            "bags of which each row belongs to one"
+        )
 
 
-def _matched(predicted: Table, proportions: Table, prior: Table) -> Table:
+def _matched(predicted: Table, weights: Table, proportions: Table, prior: Table) -> Table:
     """Of one bag. A class that nobody has is first given a little, so that its shift is finite."""
-    ones, none = np.ones((1, len(predicted))), np.zeros((1, predicted.shape[1]))
-    totals = len(predicted) * proportions + _PSEUDO_ROWS * prior
-    totals *= len(predicted) / totals.sum()
+    total, none = weights.sum(), np.zeros((1, predicted.shape[1]))
+    totals = total * proportions + _PSEUDO_ROWS * prior
+    totals *= total / totals.sum()
     there = totals > 0
     logits = np.log(predicted[None, :, there])
-    shifts = matching_shifts(logits, ones, totals[None, there], none[:, there])
+    shifts = matching_shifts(logits, weights[None], totals[None, there], none[:, there])
     close = np.zeros_like(predicted)
     close[:, there] = softmax(logits + shifts[:, None, :])[0]
-    return raked(close[None], ones, (len(predicted) * proportions)[None])[0]
+    counts = weights > 0
+    cells = raked((weights[:, None] * close)[None], weights[None], (total * proportions)[None])[0]
+    close[counts] = cells[counts] / weights[counts, None]
+    return close

@@ -9,9 +9,10 @@ from numpy.typing import ArrayLike, NDArray
 from llpgan.bags import Bags
 from llpgan.estimators.base import LLPClassifier
 from llpgan.evaluation.groups.group_shares import GroupShares
-from llpgan.evaluation.groups.shares_of_rows import shares_of_rows
+from llpgan.evaluation.groups.shares_of_rows import group_sizes, shares_of_rows
 from llpgan.tables import Rows, TableSpec, open_rows, shared_bags
 from llpgan.tables.column_values import missing, plain
+from llpgan.tables.survey import row_weights
 from llpgan.tables.table_spec import names
 from llpgan.utils.array_input import argument, is_missing, one_per_row
 
@@ -27,6 +28,7 @@ def shares_by(
     bag: str | Sequence[str] | None = None,
     proportions: Any = None,
     counts: Any = None,
+    weight: str | None = None,
     exclude: Sequence[Hashable] = (),
 ) -> GroupShares:
     """Estimate the share of each class in each group of rows.
@@ -48,6 +50,8 @@ def shares_by(
     proportions, counts : table, optional
         With a table: one row per bag, with its proportions or its counts of classes. Without them, shares are
         those of the predictions as they are, and have no intervals.
+    weight : str, optional
+        With a table: the column that says how much each row counts, such as survey weights.
     exclude : sequence of hashable, default=()
         Classes to leave out after the estimate, such as ``["abstained"]``.
 
@@ -66,14 +70,14 @@ def shares_by(
     0.970 (0.855 to 1.000)
     """
     if isinstance(data, Bags):
-        if bag is not None or proportions is not None or counts is not None:
-            raise ValueError("bag, proportions and counts are for tables: Bags have them already")
+        if any(given is not None for given in (bag, proportions, counts, weight)):
+            raise ValueError("bag, proportions, counts and weight are for tables: Bags have them already")
         index, groups = _groups_of_values(by, len(data.bag_index))
         return excluding(shares_of_rows(data, model.predict_proba(data), index, groups), exclude)
     ids = () if bag is None else names(bag, "bag")
     rows = open_rows(data, () if model.encoder_ is None else model.encoder_.text_columns, ids)
     probabilities = model.predict_proba(data if model.encoder_ is None else rows)
-    return shares_of_table(rows, probabilities, model.classes_, by, bag, proportions, counts, exclude)
+    return shares_of_table(rows, probabilities, model.classes_, by, bag, proportions, counts, weight, exclude)
 
 
 def shares_of_table(
@@ -84,6 +88,7 @@ def shares_of_table(
     bag: str | Sequence[str] | None = None,
     proportions: Any = None,
     counts: Any = None,
+    weight: str | None = None,
     exclude: Sequence[Hashable] = (),
 ) -> GroupShares:
     """The same from predictions of rows.
@@ -102,6 +107,8 @@ def shares_of_table(
         The column or columns that tell the bag of a row.
     proportions, counts : table, optional
         One row per bag, with its proportions or its counts of classes.
+    weight : str, optional
+        The column that says how much each row counts.
     exclude : sequence of hashable, default=()
         Classes to leave out after the estimate.
 
@@ -115,8 +122,10 @@ def shares_of_table(
             raise ValueError(
                 "a bag is named (bag), but neither its proportions nor its counts (proportions, counts)"
             )
-        return excluding(_predicted_shares(probabilities, classes, index, groups), exclude)
-    bags = shared_bags(rows, classes, TableSpec(bag=bag, proportions=proportions, counts=counts))
+        weights = row_weights(rows, weight)
+        weights = np.ones(len(index)) if weights is None else weights
+        return excluding(_predicted_shares(probabilities, weights, classes, index, groups), exclude)
+    bags = shared_bags(rows, classes, TableSpec(bag=bag, proportions=proportions, counts=counts, weight=weight))
     return excluding(shares_of_rows(bags, probabilities, index, groups), exclude)
 
 
@@ -184,11 +193,15 @@ def _kind(part: Any) -> str:
 
 
 def _predicted_shares(
-    probabilities: ArrayLike, classes: NDArray[Any], index: Index, groups: Sequence[Hashable]
+    probabilities: ArrayLike,
+    weights: NDArray[np.float64],
+    classes: NDArray[Any],
+    index: Index,
+    groups: Sequence[Hashable],
 ) -> GroupShares:
     """Means of predictions, without what only bags can tell."""
-    table, sizes = np.asarray(probabilities, dtype=np.float64), np.bincount(index).astype(np.float64)
-    shares = np.stack([np.bincount(index, column) for column in table.T], axis=1) / sizes[:, None]
+    table, sizes = np.asarray(probabilities, dtype=np.float64), group_sizes(index, weights, groups)
+    shares = np.stack([np.bincount(index, weights * column) for column in table.T], axis=1) / sizes[:, None]
     nothing = np.full_like(shares, np.nan)
     outcomes = tuple(classes.tolist())
     return GroupShares(

@@ -61,8 +61,9 @@ def shares_of_rows(
     validation.same_length("groups of rows", group_of_row, "rows in bags", bags.bag_index)
     predicted = clipped_probabilities(bags, probabilities)
     matched = matched_probabilities(bags, predicted)
-    sizes = np.bincount(group_of_row, minlength=len(groups)).astype(np.float64)
-    cells, before = (_sums(table, group_of_row, len(groups)) for table in (matched, predicted))
+    weights = bags.row_weights
+    sizes = group_sizes(group_of_row, weights, groups)
+    cells, before = (_sums(weights[:, None] * table, group_of_row, len(groups)) for table in (matched, predicted))
     blocks = _spreads(bags, matched, group_of_row, len(groups))
     overdispersion = _overdispersion(bags, matched, predicted)
     covariance = cell_covariance(blocks, overdispersion, prior_scale, aggregation_bias, cells - before)
@@ -76,6 +77,33 @@ def shares_of_rows(
     )
 
 
+def group_sizes(group_of_row: Index, weights: Table, groups: Sequence[Hashable]) -> Table:
+    """How much the rows of each group weigh; a group without weight is refused.
+
+    Parameters
+    ----------
+    group_of_row : ndarray of shape (n_rows,)
+        The position of each row's group in ``groups``.
+    weights : ndarray of shape (n_rows,)
+        The weight of each row.
+    groups : sequence of hashable
+        The names of the groups.
+
+    Returns
+    -------
+    ndarray of shape (n_groups,)
+
+    Examples
+    --------
+    >>> group_sizes(np.array([0, 1, 1]), np.array([1.0, 2.0, 0.5]), ["a", "b"]).tolist()
+    [1.0, 2.5]
+    """
+    sizes = np.bincount(group_of_row, weights, len(groups)).astype(np.float64)
+    for group in np.flatnonzero(sizes == 0).tolist():
+        raise ValueError(f"group {groups[group]!r}: the weights of its rows sum to 0")
+    return sizes
+
+
 def _sums(table: Table, group_of_row: Index, n_groups: int) -> Table:
     return np.stack([np.bincount(group_of_row, column, n_groups) for column in table.T], axis=1)
 
@@ -83,12 +111,12 @@ def _sums(table: Table, group_of_row: Index, n_groups: int) -> Table:
 def _overdispersion(bags: Bags, matched: Table, predicted: Table) -> float:
     logs = np.log(np.maximum(matched, 1e-300)) - np.log(predicted)
     degrees = max(1, bags.n_bags - 1) * (bags.n_classes - 1)
-    return max(1.0, float(2 * (matched * logs).sum() / degrees))
+    return max(1.0, float(2 * (bags.row_weights[:, None] * matched * logs).sum() / degrees))
 
 
 def _spreads(bags: Bags, matched: Table, group_of_row: Index, n_groups: int) -> Iterator[Table]:
-    """Σ_j (diag q_j − q_j q_jᵀ) over the rows of each bag and group, some bags at a time."""
-    n_classes = matched.shape[1]
+    """Σ_j w_j (diag q_j − q_j q_jᵀ) over the rows of each bag and group, some bags at a time."""
+    n_classes, weights = matched.shape[1], bags.row_weights
     at_once = max(1, _NUMBERS_AT_ONCE // (n_groups * n_classes**2))
     for first in range(0, bags.n_bags, at_once):
         n_bags = min(at_once, bags.n_bags - first)
@@ -97,7 +125,7 @@ def _spreads(bags: Bags, matched: Table, group_of_row: Index, n_groups: int) -> 
         shares, spread = matched[rows], np.empty((n_bags * n_groups, n_classes, n_classes))
         for c in range(n_classes):
             for d in range(c, n_classes):
-                products = shares[:, c] * ((c == d) - shares[:, d])
+                products = weights[rows] * shares[:, c] * ((c == d) - shares[:, d])
                 spread[:, c, d] = spread[:, d, c] = np.bincount(place, products, len(spread))
         yield spread.reshape(n_bags, n_groups, n_classes, n_classes)
 
@@ -105,14 +133,14 @@ def _spreads(bags: Bags, matched: Table, group_of_row: Index, n_groups: int) -> 
 def _bounds_and_goodman(bags: Bags, group_of_row: Index, n_groups: int) -> tuple[Table, Table, Table]:
     """What the numbers of each group in each bag and the proportions say without any prediction."""
     place = np.asarray(bags.bag_index) * n_groups + group_of_row
-    members = np.bincount(place, minlength=bags.n_bags * n_groups).reshape(bags.n_bags, n_groups)
-    results = bags.sizes[:, None] * bags.proportions
+    members = np.bincount(place, bags.row_weights, bags.n_bags * n_groups).astype(np.float64)
+    results = bags.totals[:, None] * bags.proportions
     there = results.sum(axis=0) > 0
     if n_groups == 1 or there.sum() == 1:  # then nothing is unknown
         certain = np.tile(results.sum(axis=0) / results.sum(), (n_groups, 1))
         return certain, certain, certain
     low, high, goodman = (np.zeros((n_groups, bags.n_classes)) for _ in range(3))
-    counts = GroupCounts(members.astype(np.float64), results[:, there])
+    counts = GroupCounts(members.reshape(bags.n_bags, n_groups), results[:, there])
     low[:, there], high[:, there] = share_bounds(counts)
     goodman[:, there] = goodman_rates(counts)
     return low, high, goodman
