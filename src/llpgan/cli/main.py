@@ -24,6 +24,7 @@ COMMANDS = {
     "predict": "predict the class of each row of a file",
     "compare": "compare methods by cross-validation on held-out bags; save the selected one",
     "evaluate": "evaluate a model by labels, by bags, or by both",
+    "shares": "estimate the share of each class in each group of rows, with intervals",
     "export": "write a model for other programs (onnx)",
     "demo": "learn the votes of single people from 51 election results; the data are included",
     "data": "download the official files of data sets (get)",

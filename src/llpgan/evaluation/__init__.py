@@ -7,6 +7,7 @@
 
 from llpgan.evaluation.accuracy_bounds import WorstCase, hoeffding, worst_case
 from llpgan.evaluation.bag_scores import BagScores, bag_scores
+from llpgan.evaluation.groups import GroupCounts, GroupShares, shares_by, shares_from_counts
 from llpgan.evaluation.importance import Rise, importance
 from llpgan.evaluation.inspection import Inspection, inspect_bags
 from llpgan.evaluation.interval_estimate import Estimate
@@ -21,6 +22,8 @@ __all__ = [
     "BagScores",
     "CalibrationBin",
     "Estimate",
+    "GroupCounts",
+    "GroupShares",
     "Inspection",
     "LabelFreeScores",
     "LabelScores",
@@ -39,5 +42,7 @@ __all__ = [
     "label_scores",
     "learning_curve",
     "randomness_test",
+    "shares_by",
+    "shares_from_counts",
     "worst_case",
 ]
