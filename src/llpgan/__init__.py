@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from llpgan.bags import Bags as Bags
     from llpgan.estimators.alter_svm import AlterSVM as AlterSVM
     from llpgan.estimators.alternating_mean_map import AlternatingMeanMap as AlternatingMeanMap
+    from llpgan.estimators.bag_boosting import BagBoosting as BagBoosting
     from llpgan.estimators.bag_logistic import BagLogistic as BagLogistic
     from llpgan.estimators.conv_svm import ConvSVM as ConvSVM
     from llpgan.estimators.dllp import DLLP as DLLP
@@ -42,6 +43,7 @@ __all__ = [
     "LLPGAN",
     "AlterSVM",
     "AlternatingMeanMap",
+    "BagBoosting",
     "BagLogistic",
     "Bags",
     "Columns",
