@@ -46,9 +46,9 @@ class BagBoosting(ClassicalClassifier):
         :func:`~llpgan.estimators.bag_shift.shift_evidence`.
     max_rounds : int, default=300
         The most trees of a model, for each class if there are more than two.
-    patience : int, default=30
+    patience : int, default=20
         Boosting ends after so many rounds in which the held-out loss did not fall.
-    learning_rate : float, default=0.1
+    learning_rate : float, default=0.2
         The share of Newton's step that each tree takes.
     max_leaves : int, default=4
         The largest number of leaves of a tree.
@@ -97,8 +97,8 @@ class BagBoosting(ClassicalClassifier):
 
     bag_shift: str = "auto"
     max_rounds: int = 300
-    patience: int = 30
-    learning_rate: float = 0.1
+    patience: int = 20
+    learning_rate: float = 0.2
     max_leaves: int = 4
     min_rows: int | None = None
     l2: float = 1.0

@@ -5,6 +5,7 @@ from functools import singledispatch
 import numpy as np
 
 from llpgan.estimators.alternating_mean_map import AlternatingMeanMap
+from llpgan.estimators.bag_boosting import BagBoosting
 from llpgan.estimators.bag_logistic import BagLogistic
 from llpgan.estimators.base import Array
 from llpgan.estimators.classical import ClassicalClassifier
@@ -15,6 +16,7 @@ from llpgan.estimators.mean_operator import outputs_to_classes
 from llpgan.estimators.one_vs_rest import BinaryClassifier, Sigmoid
 from llpgan.onnx_export.graph import Graph
 from llpgan.onnx_export.kernels import kernel_values
+from llpgan.onnx_export.trees import boosted_probabilities
 
 
 def classical_probabilities(graph: Graph, model: ClassicalClassifier, instances: str) -> str:
@@ -48,6 +50,11 @@ def _(model: BagLogistic, graph: Graph, features: str) -> str:
     intercepts = np.stack([(linear.intercept @ classes)[None] for linear in model.models_])
     each = graph.add("Softmax", _linear(graph, features, weights, intercepts), axis=2)
     return graph.add("ReduceMean", each, graph.constant(np.array([0])), keepdims=0)
+
+
+@of_features.register
+def _(model: BagBoosting, graph: Graph, features: str) -> str:
+    return boosted_probabilities(graph, model, features)
 
 
 @of_features.register
