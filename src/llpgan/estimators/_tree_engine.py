@@ -45,7 +45,8 @@ class TreeGrower:
             "feature_pre_filter": False,
             "verbose": -1,
         }
-        if monotonic_cst is not None and any(monotonic_cst):
+        self.is_monotonic = monotonic_cst is not None and any(monotonic_cst)
+        if monotonic_cst is not None and self.is_monotonic:
             self.settings["monotone_constraints"] = list(monotonic_cst)
         self._dataset = lightgbm.Dataset(np.ascontiguousarray(rows), params=self.settings)
 

@@ -44,11 +44,11 @@ class BagBoosting(ClassicalClassifier):
         while P(x | y) is the same, as MeanMap assumes. "auto" takes "label" if bags differ by more than chance in
         their proportions and their means could be mixtures of the classes', see
         :func:`~llpgan.estimators.bag_shift.shift_evidence`.
-    max_rounds : int, default=300
+    max_rounds : int, default=200
         The most trees of a model, for each class if there are more than two.
-    patience : int, default=20
+    patience : int, default=15
         Boosting ends after so many rounds in which the held-out loss did not fall.
-    learning_rate : float, default=0.2
+    learning_rate : float, default=0.3
         The share of Newton's step that each tree takes.
     max_leaves : int, default=4
         The largest number of leaves of a tree.
@@ -96,9 +96,9 @@ class BagBoosting(ClassicalClassifier):
     """
 
     bag_shift: str = "auto"
-    max_rounds: int = 300
-    patience: int = 20
-    learning_rate: float = 0.2
+    max_rounds: int = 200
+    patience: int = 15
+    learning_rate: float = 0.3
     max_leaves: int = 4
     min_rows: int | None = None
     l2: float = 1.0
@@ -152,12 +152,13 @@ class BagBoosting(ClassicalClassifier):
             max_rounds=self.max_rounds,
             patience=self.patience,
             learning_rate=self.learning_rate,
+            l2=self.l2,
         )
 
     def _loss(self, bags: Bags) -> ShiftLoss:
         if self.bag_shift_ == "label":
-            return LabelShiftLoss(bags, self.l2)
-        return CovariateShiftLoss(bags, self.l2, self.correlation)
+            return LabelShiftLoss(bags)
+        return CovariateShiftLoss(bags, self.correlation)
 
     def _keep(self, ensemble: Ensemble) -> None:
         self.n_rounds_ = ensemble.n_rounds

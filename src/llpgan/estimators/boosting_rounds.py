@@ -66,6 +66,7 @@ def boosted(
     max_rounds: int,
     patience: int,
     learning_rate: float,
+    l2: float,
 ) -> Ensemble:
     """Boost one model for each held-out part, round by round, and keep the rounds that are best for it.
 
@@ -80,15 +81,17 @@ def boosted(
     parts : sequence of arrays
         The units of the loss, bags or rows, that each model does not learn from. With none, one model learns from
         all, for a fixed number of rounds.
-    max_rounds, patience, learning_rate
+    max_rounds, patience, learning_rate, l2
         See :class:`~llpgan.estimators.bag_boosting.BagBoosting`.
     """
-    models = [_Model(bags, grower, loss, part) for part in parts or [np.array([], dtype=np.intp)]]
+    models = [
+        _Model(bags, grower, loss, part, learning_rate, l2) for part in parts or [np.array([], dtype=np.intp)]
+    ]
     if not parts:
-        n_grown = sum(1 for _ in _rounds(models, min(max_rounds, _BLIND_ROUNDS), learning_rate))
+        n_grown = sum(1 for _ in _rounds(models, min(max_rounds, _BLIND_ROUNDS)))
         return _kept(models, n_grown, [])
     course = [_mean(model.held_out_losses() for model in models)]
-    for _ in _rounds(models, max_rounds, learning_rate):
+    for _ in _rounds(models, max_rounds):
         course.append(_mean(model.held_out_losses() for model in models))
         if len(course) - 1 - int(np.argmin(course)) >= patience:
             break
@@ -99,8 +102,11 @@ def boosted(
 class _Model:
     """One model of an ensemble: its trees so far, and the probabilities that it gives all rows."""
 
-    def __init__(self, bags: Bags, grower: TreeGrower, loss: ShiftLoss, held_out: Array) -> None:
+    def __init__(
+        self, bags: Bags, grower: TreeGrower, loss: ShiftLoss, held_out: Array, learning_rate: float, l2: float
+    ) -> None:
         self._loss, self._held_out = loss, held_out
+        self._learning_rate, self._l2, self._is_monotonic = learning_rate, l2, grower.is_monotonic
         self._row_weights = loss.row_weights(held_out)
         weights = np.bincount(bags.bag_index, self._row_weights, bags.n_bags)
         self.start = prior_scores(np.average(bags.proportions, axis=0, weights=weights))
@@ -110,14 +116,14 @@ class _Model:
         self._outputs = [Boosted(grower, rows) for _ in self.start]
         self._n_trees = [[0] * len(self.start)]  # after each round, of each output
 
-    def grow(self, learning_rate: float) -> bool:
+    def grow(self) -> bool:
         """Add a tree for each output; False if none lowers the loss."""
         step = self._loss.step(self._found, self._row_weights)
         grown = False
         for output, model in enumerate(self._outputs):
 
             def values(leaves: Array, own: Array, output: int = output) -> Array:
-                return learning_rate * step.leaf_values(output, leaves, len(own))
+                return self._values(*step.system(output, leaves, len(own)), own)
 
             added = model.grow(step.slope[:, output], values)
             if added is not None:
@@ -126,6 +132,14 @@ class _Model:
         self._found = probabilities_of(self._scores)
         self._n_trees.append([model.n_trees for model in self._outputs])
         return grown
+
+    def _values(self, second: Array, downwards: Array, own: Array) -> Array:
+        """Newton's step in the leaves; under constraints, along LightGBM's own values, which keep to them."""
+        second = second + self._l2 * np.eye(len(own))
+        if not self._is_monotonic:
+            return self._learning_rate * np.linalg.solve(second, downwards)
+        length = own @ downwards / (own @ second @ own)
+        return self._learning_rate * max(0.0, float(length)) * own
 
     def held_out_losses(self) -> Array:
         """Of each held-out unit, the loss that is minimised on the others."""
@@ -141,10 +155,10 @@ class _Model:
         return np.sum([model.gains(n) for model, n in pairs], axis=0)
 
 
-def _rounds(models: Sequence[_Model], most: int, learning_rate: float) -> Iterator[None]:
+def _rounds(models: Sequence[_Model], most: int) -> Iterator[None]:
     """Rounds in which all models grow, until none does."""
     for _ in range(most):
-        grown = [model.grow(learning_rate) for model in models]
+        grown = [model.grow() for model in models]
         if not any(grown):
             return
         yield

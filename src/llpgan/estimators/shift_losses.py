@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from scipy.special import softmax
+from scipy.special import expit, softmax
 
 from llpgan.bags import Bags
 from llpgan.estimators.base import Array
 
 LEAST = 1e-12  # of a mean prediction, so that its logarithm is finite
 _LEAST_VARIANCE = 1e-4
-_GRID = 513
+_CELLS = 1000  # of a table of the information at probabilities of the second class
 _REPRESENTATIVES = 32  # bags that stand for all where an expectation over bags is taken
 
 
@@ -30,12 +30,13 @@ class Step:
     ----------
     slope : array of shape (n_rows, n_outputs)
         Of the loss in each score.
-    leaf_values : callable
-        From an output, the leaf of each row and the number of leaves to Newton's step in the leaves' values.
+    system : callable
+        From an output, the leaf of each row and the number of leaves to what Newton's method asks for: the second
+        derivatives in the leaves' values, (leaves, leaves), and the slope in each downwards.
     """
 
     slope: Array
-    leaf_values: Callable[[int, Array, int], Array]
+    system: Callable[[int, Array, int], tuple[Array, Array]]
 
 
 class ShiftLoss(Protocol):
@@ -53,7 +54,7 @@ class ShiftLoss(Protocol):
         """(N,): 0 for the rows of held-out units, else 1."""
 
     def step(self, found: Array, row_weights: Array) -> Step:
-        """Slope and Newton's step at probabilities (N, K)."""
+        """Slope and Newton's system at probabilities (N, K)."""
 
     def losses(self, found: Array) -> Array:
         """(n_units,): the loss of each unit."""
@@ -67,10 +68,7 @@ def probabilities_of(scores: Array) -> Array:
     """
     if scores.shape[1] > 1:
         return np.asarray(softmax(scores, axis=1))
-    odds_against = np.exp(-np.abs(scores[:, 0]))
-    smaller = odds_against / (1 + odds_against)
-    second = np.where(scores[:, 0] >= 0, 1 - smaller, smaller)
-    return np.column_stack([1 - second, second])
+    return np.column_stack([expit(-scores[:, 0]), expit(scores[:, 0])])
 
 
 def prior_scores(prior: Array) -> Array:
@@ -108,14 +106,12 @@ class CovariateShiftLoss:
     ----------
     bags : Bags
         To learn from.
-    l2 : float
-        The penalty of leaf values, in rows.
     correlation : float
         ρ, from 0 to 1.
     """
 
-    def __init__(self, bags: Bags, l2: float, correlation: float) -> None:
-        self._bags, self._l2 = bags, l2
+    def __init__(self, bags: Bags, correlation: float) -> None:
+        self._bags = bags
         self._targets = _outputs(bags.proportions)
         self._counts = bags.sizes / (1 + correlation * (bags.sizes - 1))
         self.n_units = bags.n_bags
@@ -127,7 +123,7 @@ class CovariateShiftLoss:
         return weights[self._bags.bag_index]
 
     def step(self, found: Array, row_weights: Array) -> Step:
-        """Slope, and Newton's step in all leaves at once."""
+        """Slope and Newton's system, in which leaves depend on each other: they share bags."""
         found = _outputs(found)
         curves, means = found * (1 - found), bag_means(self._bags, found)
         residuals = self._targets - means
@@ -136,14 +132,13 @@ class CovariateShiftLoss:
         of_row, sizes = self._bags.bag_index, self._bags.sizes[:, None]
         slope = -(information * residuals / sizes)[of_row] * curves
 
-        def leaf_values(output: int, leaves: Array, n_leaves: int) -> Array:
+        def system(output: int, leaves: Array, n_leaves: int) -> tuple[Array, Array]:
             cells = of_row * n_leaves + leaves
             effect = np.bincount(cells, curves[:, output], len(sizes) * n_leaves).reshape(-1, n_leaves) / sizes
             weighted = information[:, output, None] * effect
-            penalty = self._l2 * np.eye(n_leaves)
-            return np.linalg.solve(effect.T @ weighted + penalty, weighted.T @ residuals[:, output])
+            return effect.T @ weighted, weighted.T @ residuals[:, output]
 
-        return Step(slope, leaf_values)
+        return Step(slope, system)
 
     def losses(self, found: Array) -> Array:
         """The cross-entropy of each bag."""
@@ -161,14 +156,13 @@ class LabelShiftLoss:
     ----------
     bags : Bags
         To learn from.
-    l2 : float
-        The penalty of leaf values, in rows.
     """
 
-    def __init__(self, bags: Bags, l2: float) -> None:
-        self._bags, self._l2 = bags, l2
-        self._ratios = bags.proportions / np.maximum(bags.prior, LEAST)
-        self._some_ratios = self._ratios[_representatives(bags)]
+    def __init__(self, bags: Bags) -> None:
+        self._bags = bags
+        ratios = bags.proportions / np.maximum(bags.prior, LEAST)
+        self._row_ratios, self._some_ratios = ratios[bags.bag_index], ratios[_representatives(bags)]
+        self._table = _information_table(self._some_ratios) if bags.n_classes == 2 else None
         self.n_units = len(bags.bag_index)
 
     def row_weights(self, held_out: Array) -> Array:
@@ -178,29 +172,27 @@ class LabelShiftLoss:
         return weights
 
     def step(self, found: Array, row_weights: Array) -> Step:
-        """Slope, and Newton's step in each leaf by itself, since rows do not share residuals."""
-        of_row = self._bags.bag_index
-        slope = _outputs(found - _posterior(found, self._ratios[of_row])) * row_weights[:, None]
-        curvature = _outputs(self._information(found)) * row_weights[:, None]
+        """Slope and Newton's system, in which each leaf is by itself."""
+        slope = _outputs(found - _posterior(found, self._row_ratios)) * row_weights[:, None]
+        curvature = self._information(found) * row_weights[:, None]
 
-        def leaf_values(output: int, leaves: Array, n_leaves: int) -> Array:
-            total = np.bincount(leaves, curvature[:, output], n_leaves) + self._l2
-            return -np.bincount(leaves, slope[:, output], n_leaves) / total
+        def system(output: int, leaves: Array, n_leaves: int) -> tuple[Array, Array]:
+            second = np.bincount(leaves, curvature[:, output], n_leaves)
+            return np.diag(second), -np.bincount(leaves, slope[:, output], n_leaves)
 
-        return Step(slope, leaf_values)
+        return Step(slope, system)
 
     def losses(self, found: Array) -> Array:
         """The loss of each row."""
-        likelihood = (found * self._ratios[self._bags.bag_index]).sum(axis=1)
+        likelihood = np.einsum("ij,ij->i", found, self._row_ratios)
         return np.asarray(-np.log(np.maximum(likelihood, LEAST)))
 
     def _information(self, found: Array) -> Array:
-        """Fisher's, of each class; of two classes it depends on one number, and is interpolated."""
-        if found.shape[1] > 2:
+        """Fisher's, of each output; of two classes it depends on one number, and is read from a table."""
+        if self._table is None:
             return fisher_information(found, self._some_ratios)
-        grid = np.linspace(0, 1, _GRID)
-        at_grid = fisher_information(np.column_stack([1 - grid, grid]), self._some_ratios)[:, 1]
-        return np.tile(np.interp(found[:, 1], grid, at_grid)[:, None], 2)
+        cells = np.minimum((found[:, 1] * _CELLS).astype(np.intp), _CELLS - 1)
+        return self._table[cells, None]
 
 
 def fisher_information(found: Array, ratios: Array) -> Array:
@@ -216,9 +208,14 @@ def fisher_information(found: Array, ratios: Array) -> Array:
     return total / len(ratios)
 
 
+def _information_table(ratios: Array) -> Array:
+    middles = (np.arange(_CELLS) + 0.5) / _CELLS
+    return fisher_information(np.column_stack([1 - middles, middles]), ratios)[:, 1]
+
+
 def _posterior(found: Array, ratios: Array) -> Array:
     joint = found * ratios
-    return joint / np.maximum(joint.sum(axis=1, keepdims=True), LEAST)
+    return joint / np.maximum(np.einsum("ij->i", joint), LEAST)[:, None]
 
 
 def _outputs(values: Array) -> Array:
