@@ -34,7 +34,7 @@ from llpgan.evaluation import label_scores
 
 Array = NDArray[Any]
 SEEDS = (189395, 962432364, 832061813, 316313123, 1090792484)  # of executions 0 to 4
-METHODS = ("MeanMap", "BagLogistic", "BagBoosting")
+METHODS = ("AutoLLP", "BagBoosting", "MeanMap")
 SETTINGS: dict[str, dict[str, Any]] = {}  # other than the default ones: none
 PUBLISHED = ("mm", "lmm", "amm", "kdd-lr", "dllp", "mixbag", "llp-vat", "llpfc")
 
@@ -76,6 +76,7 @@ def measured(dataset: str, method: str, execution: int) -> Row:
         "calibration_error": round(scores.calibration_error.value, 4),
         "seconds": round(seconds, 1),
         **told(model),
+        **parts(model, rows.instances[test], rows.labels[test]),
     }
 
 
@@ -83,6 +84,14 @@ def told(model: Any) -> Row:
     """What a method says of its choice."""
     names = {"bag_shift_": "bag_shift", "n_rounds_": "rounds", "chosen_": "chosen"}
     return {name: getattr(model, learned) for learned, name in names.items() if hasattr(model, learned)}
+
+
+def parts(model: Any, instances: Array, labels: Array) -> Row:
+    """The accuracy of each part of a combined method by itself."""
+    alone = {
+        type(part).__name__: float(part.score(instances, labels)) for part in getattr(model, "models_", [])[:2]
+    }
+    return {"alone": alone} if hasattr(model, "weights_") else {}
 
 
 def page(rows: list[Row], theirs: dict[str, dict[str, float]]) -> str:

@@ -26,6 +26,8 @@ _KINDS: tuple[dict[str, Any], ...] = (
 _TYPES = {
     "AlternatingMeanMap": "llpgan.estimators.alternating_mean_map",
     "ArrayEncoder": "llpgan.sources.arrays",
+    "BagBoosting": "llpgan.estimators.bag_boosting",
+    "BagLogistic": "llpgan.estimators.bag_logistic",
     "Category": "llpgan.sources.encoders",
     "Date": "llpgan.sources.encoders",
     "ImageEncoder": "llpgan.sources.images",

@@ -15,6 +15,7 @@ from llpgan.commands.labels import labels_as_classes
 from llpgan.commands.opening import tables_in
 from llpgan.commands.options import passing_on
 from llpgan.commands.terminal import terminal
+from llpgan.estimators.auto_llp import AutoLLP
 from llpgan.estimators.base import Array, LLPClassifier
 from llpgan.evaluation import BagScores, bag_scores
 from llpgan.experiments import costs
@@ -38,6 +39,7 @@ def fit(
     *,
     method: LLPClassifier | None = None,
     label_names: Sequence[str] = (),
+    time_limit: float | None = None,
     hold_out: float = 0.0,
     seed: int = 0,
     out: str = "model",
@@ -54,8 +56,10 @@ def fit(
         data: a table of rows (.csv, .csv.gz, .parquet), a folder of folders of images (each a bag), an .npz, or a
             store, which stays on disk and holds its proportions already.
         method: the method by name, such as DLLP; its settings as --method.epochs 50. If none is named, tables are
-            learned by BagLogistic, in seconds, and tables in a store by DLLP; for up to 5,000 small images,
-            held-out bags choose between BagLogistic, DLLP and LLPGAN; more or larger ones are learned by DLLP.
+            learned by AutoLLP, which weighs trees and a linear model, and tables in a store by DLLP; for up to
+            5,000 small images, held-out bags choose between BagLogistic, DLLP and LLPGAN; more or larger ones are
+            learned by DLLP.
+        time_limit: about how many seconds AutoLLP may take, which learns tables where no method is named.
         hold_out: the share of the bags that is kept out of training; the report then tells how well the model
             meets them.
         label_names: the class of each of the label's values, in their sorted order, where they have other names.
@@ -73,7 +77,7 @@ def fit(
         console.print(f"{data}: {in_words(bags)}", soft_wrap=True)
         console.print(origin(data, bags, tables), soft_wrap=True)
         training, held_out, rows = divided(bags, hold_out, seed)
-        model, seconds = trained(method or chosen(training, seed, console), training, seed)
+        model, seconds = trained(method or chosen(training, seed, console, time_limit), training, seed)
         if not is_first_process():
             return model
         story = None
@@ -82,6 +86,8 @@ def fit(
             labels = labels if labels is None else labels[rows]
             story = told(model, training, data, labels, origin(data, bags, tables), held_out)
         save(model, out, overwrite=overwrite, pages={} if story is None else {REPORT: render(story)})
+        if isinstance(model, AutoLLP):
+            console.print(f"tried: {model.chosen_}", soft_wrap=True)
         console.print(in_the_end(model, training, seconds, story, held_out), soft_wrap=True)
         console.print(f"saved {out}" + (f", report {Path(out) / REPORT}" if report else ""), soft_wrap=True)
         return model
@@ -143,11 +149,11 @@ def _scores(model: LLPClassifier, bags: Bags, prior: Array) -> tuple[BagScores, 
     return bag_scores(bags, found), bag_scores(bags, np.broadcast_to(prior, found.shape))
 
 
-def chosen(bags: Bags, seed: int, console: Console) -> LLPClassifier:
+def chosen(bags: Bags, seed: int, console: Console, time_limit: float | None = None) -> LLPClassifier:
     """The method for bags where the user names none; it says which, why, and about how long it will take."""
     if chooses_by_held_out_bags(bags):
         console.print("no method was named: some are tried on held-out bags first", soft_wrap=True)
-    found = default_method(bags, seed)
+    found = default_method(bags, seed, time_limit)
     about = "" if found.seconds is None else f"; training will take about {costs.in_words(found.seconds)}"
     console.print(f"{name_of(found.method)} is taken, since {found.reason}{about}", soft_wrap=True)
     return found.method

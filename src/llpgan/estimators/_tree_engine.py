@@ -52,7 +52,7 @@ class TreeGrower:
 
     def dataset(self, rows: Array | None) -> lightgbm.Dataset:
         """Some of the rows, with the same bins; all if None."""
-        return self._dataset if rows is None else self._dataset.subset(rows)
+        return self._dataset if rows is None else self._dataset.subset(rows.tolist())
 
 
 class Boosted:

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from llpgan.bags import Bags
+from llpgan.bags import Bags, refuse_other_than_bags
 from llpgan.estimators._tree_engine import TreeGrower, tree_scores
 from llpgan.estimators.bag_shift import shift_evidence
 from llpgan.estimators.base import Array
@@ -78,6 +78,9 @@ class BagBoosting(ClassicalClassifier):
         How many rounds were kept.
     held_out_losses_ : list of float
         The held-out loss before the first round and after each; empty if there were too few bags to hold any out.
+    held_out_means_ : array of shape (n_bags, n_classes)
+        The mean prediction of each training bag by the models that have not seen it, under covariate shift; empty
+        under label shift, where rows are held out, and where no bag was held out.
     trees_ : list of list of str
         The trees of each model and class, in LightGBM's text format.
     starts_ : array of shape (n_models, n_outputs)
@@ -132,6 +135,12 @@ class BagBoosting(ClassicalClassifier):
             self._keep(self._boosted(bags, rows))
         return self._finish(bags)
 
+    def shift_of(self, bags: Bags) -> str:
+        """The shift, "label" or "covariate", that would be assumed of these bags."""
+        refuse_other_than_bags(bags, "what shift_of takes")
+        with one_blas_thread():
+            return self._shift(bags, self._learn_features(bags).array())
+
     def _shift(self, bags: Bags, rows: Array) -> str:
         if self.bag_shift != "auto":
             return self.bag_shift
@@ -162,7 +171,7 @@ class BagBoosting(ClassicalClassifier):
 
     def _keep(self, ensemble: Ensemble) -> None:
         self.n_rounds_ = ensemble.n_rounds
-        self.held_out_losses_ = ensemble.course
+        self.held_out_losses_, self.held_out_means_ = ensemble.course, ensemble.held_out_means
         self.trees_, self.starts_ = ensemble.trees, ensemble.starts
         total = ensemble.gains.sum()
         self.feature_importances_ = ensemble.gains / total if total > 0 else ensemble.gains

@@ -1,6 +1,6 @@
 """Boosting several models side by side, each without one part of the data, until the held-out parts end it."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,7 +8,7 @@ import numpy as np
 from llpgan.bags import Bags
 from llpgan.estimators._tree_engine import Boosted, TreeGrower
 from llpgan.estimators.base import Array
-from llpgan.estimators.shift_losses import ShiftLoss, prior_scores, probabilities_of
+from llpgan.estimators.shift_losses import LEAST, ShiftLoss, bag_means, prior_scores, probabilities_of
 
 N_PARTS = 5
 _FEWEST_UNITS = 3
@@ -29,6 +29,8 @@ class Ensemble:
         What the splits at each feature gained.
     n_rounds : int
         How many rounds are kept.
+    held_out_means : array of shape (n_bags, n_classes)
+        The mean prediction of each bag by the models that have not seen it; empty if rows were held out, or none.
     course : list of float
         The mean loss of held-out units before the first round and after each; empty where none were held out.
     """
@@ -37,6 +39,7 @@ class Ensemble:
     starts: Array
     gains: Array
     n_rounds: int
+    held_out_means: Array
     course: list[float]
 
 
@@ -84,19 +87,18 @@ def boosted(
     max_rounds, patience, learning_rate, l2
         See :class:`~llpgan.estimators.bag_boosting.BagBoosting`.
     """
-    models = [
-        _Model(bags, grower, loss, part, learning_rate, l2) for part in parts or [np.array([], dtype=np.intp)]
-    ]
+    models = [_Model(bags, grower, loss, part, learning_rate, l2) for part in parts or [np.array([], np.intp)]]
     if not parts:
         n_grown = sum(1 for _ in _rounds(models, min(max_rounds, _BLIND_ROUNDS)))
-        return _kept(models, n_grown, [])
-    course = [_mean(model.held_out_losses() for model in models)]
+        return _kept(models, n_grown, [], np.empty((0, bags.n_classes)))
+    course, means = [_held_out_loss(models)], _held_out_means(bags, models, loss)
     for _ in _rounds(models, max_rounds):
-        course.append(_mean(model.held_out_losses() for model in models))
-        if len(course) - 1 - int(np.argmin(course)) >= patience:
+        course.append(_held_out_loss(models))
+        if course[-1] < min(course[:-1]):
+            means = _held_out_means(bags, models, loss)
+        elif len(course) - 1 - int(np.argmin(course)) >= patience:
             break
-    best = int(np.argmin(course))
-    return _kept(models, best, course)
+    return _kept(models, int(np.argmin(course)), course, means)
 
 
 class _Model:
@@ -141,6 +143,12 @@ class _Model:
         length = own @ downwards / (own @ second @ own)
         return self._learning_rate * max(0.0, float(length)) * own
 
+    def bag_means(self, bags: Bags) -> Array:
+        """(n_bags, K): the mean prediction of held-out bags, and zero of the others."""
+        means = np.zeros((bags.n_bags, self._found.shape[1]))
+        means[self._held_out] = bag_means(bags, self._found)[self._held_out]
+        return means
+
     def held_out_losses(self) -> Array:
         """Of each held-out unit, the loss that is minimised on the others."""
         return self._loss.losses(self._found)[self._held_out]
@@ -164,15 +172,25 @@ def _rounds(models: Sequence[_Model], most: int) -> Iterator[None]:
         yield
 
 
-def _mean(parts: Iterable[Array]) -> float:
-    return float(np.concatenate(list(parts)).mean())
+def _held_out_loss(models: Sequence[_Model]) -> float:
+    return float(np.concatenate([model.held_out_losses() for model in models]).mean())
 
 
-def _kept(models: Sequence[_Model], n_rounds: int, course: list[float]) -> Ensemble:
+def _held_out_means(bags: Bags, models: Sequence[_Model], loss: ShiftLoss) -> Array:
+    """The mean over the models that have not seen a bag; NaN where all have."""
+    if not loss.units_are_bags:
+        return np.empty((0, bags.n_classes))
+    total = np.sum([model.bag_means(bags) for model in models], axis=0)
+    n_models = total.sum(axis=1, keepdims=True)  # since the means of one model sum to one
+    return np.asarray(np.where(n_models > 0, total / np.maximum(n_models, LEAST), np.nan))
+
+
+def _kept(models: Sequence[_Model], n_rounds: int, course: list[float], means: Array) -> Ensemble:
     return Ensemble(
         trees=[model.as_text(n_rounds) for model in models],
         starts=np.stack([model.start for model in models]),
         gains=np.sum([model.gains(n_rounds) for model in models], axis=0),
         n_rounds=n_rounds,
+        held_out_means=means,
         course=course,
     )

@@ -45,10 +45,13 @@ class ShiftLoss(Protocol):
     Attributes
     ----------
     n_units : int
-        How many units it is a sum over, which can be held out: bags or rows.
+        How many units it is a sum over, which can be held out.
+    units_are_bags : bool
+        Whether these are bags; else they are rows.
     """
 
     n_units: int
+    units_are_bags: bool
 
     def row_weights(self, held_out: Array) -> Array:
         """(N,): 0 for the rows of held-out units, else 1."""
@@ -114,7 +117,7 @@ class CovariateShiftLoss:
         self._bags = bags
         self._targets = _outputs(bags.proportions)
         self._counts = bags.sizes / (1 + correlation * (bags.sizes - 1))
-        self.n_units = bags.n_bags
+        self.n_units, self.units_are_bags = bags.n_bags, True
 
     def row_weights(self, held_out: Array) -> Array:
         """Held-out bags have none."""
@@ -163,7 +166,7 @@ class LabelShiftLoss:
         ratios = bags.proportions / np.maximum(bags.prior, LEAST)
         self._row_ratios, self._some_ratios = ratios[bags.bag_index], ratios[_representatives(bags)]
         self._table = _information_table(self._some_ratios) if bags.n_classes == 2 else None
-        self.n_units = len(bags.bag_index)
+        self.n_units, self.units_are_bags = len(bags.bag_index), False
 
     def row_weights(self, held_out: Array) -> Array:
         """Held-out rows have none."""
