@@ -26,7 +26,7 @@ def estimators(**wanted):
 
 
 QUICK = {"random_state": 0, "epochs": 40, "n_restarts": 2, "n_resamples": 5, "n_models": 2}
-SLOW = {"LLPGAN", "ConvSVM", "AlterSVM"}  # a second or two each time
+SLOW = {"LLPGAN", "ConvSVM", "AlterSVM", "AutoLLP"}  # a second or two each time
 each_estimator = pytest.mark.parametrize(
     "estimator",
     [pytest.param(e, marks=[pytest.mark.slow] * (type(e).__name__ in SLOW)) for e in estimators(**QUICK)],

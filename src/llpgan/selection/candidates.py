@@ -13,7 +13,7 @@ from llpgan.bags import Bags
 from llpgan.estimators import METHODS
 from llpgan.estimators.base import Array, LLPClassifier
 
-# One convex problem before several, all of them before a network, and one network before two that play.
+# One convex problem before several, all of them before trees and a network, and one network before two that play.
 SIMPLEST_FIRST = (
     "MeanMap",
     "LaplacianMeanMap",
@@ -22,10 +22,12 @@ SIMPLEST_FIRST = (
     "BagLogistic",
     "ConvSVM",
     "AlterSVM",
+    "BagBoosting",
+    "AutoLLP",
     "DLLP",
     "LLPGAN",
 )
-QUICK = ("MeanMap", "LaplacianMeanMap", "InvCal", "AlternatingMeanMap", "BagLogistic", "DLLP")
+QUICK = ("MeanMap", "LaplacianMeanMap", "InvCal", "AlternatingMeanMap", "BagLogistic", "BagBoosting", "DLLP")
 OVERALL = "overall shares"
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
