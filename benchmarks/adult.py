@@ -52,9 +52,9 @@ def page(rows: list[Row]) -> str:
     about = (
         f"Learned from random bags of {BAG_SIZE} of Adult's 32,561 training rows with default settings, judged by "
         "its 16,281 test rows, whose labels choose nothing; made from `adult.jsonl`. Mean and standard deviation "
-        "over draws of the bags. Categories as one column for each value; the columns `fnlwgt` and rare values are "
-        "left out. Calibration error: by how much the probability of the predicted class differs from the share "
-        "that is right, in ten bins."
+        "over draws of the bags. Categories are one column for each value; the column `fnlwgt` and rare values "
+        "are left out. Calibration error: by how much the probability of the predicted class differs from the "
+        "share that is right, in ten bins."
     )
     return as_markdown(f"Adult in random bags of {BAG_SIZE}", about, summary(rows))
 

@@ -20,7 +20,8 @@ from llpgan.watching import TrainingWarning, tell_nothing
 _MOST_RESAMPLES, _LEAST_RESAMPLES = 20, 3
 _TOL = 1e-3  # of the linear model's slope: differences between resamples are far larger
 _FEWEST_BAGS = 10  # for trees, under covariate shift
-_STANDARD_ERRORS = 2.0  # by which a method must be worse to be left out
+_STANDARD_ERRORS = 2.0  # by which a method must be worse to be left out,
+_LEAST_SHARE = 2 / 3  # and how much of what the other explains it must explain to be kept
 _TREES_UNDER_LABEL_SHIFT = 2 / 3
 
 
@@ -34,8 +35,9 @@ class AutoLLP(LLPClassifier):
       :class:`~llpgan.estimators.bag_boosting.BagBoosting` learns most of it. It counts for two thirds,
       :class:`~llpgan.estimators.bag_logistic.BagLogistic`, which does not rest on that assumption, for a third.
     - Under covariate shift fewer than ten bags are learned by BagLogistic alone. Of more bags both methods learn;
-      each has predictions for bags that parts of it have not seen. A method that meets these worse than the other
-      by more than two standard errors, bag by bag, is left out; else both count the same.
+      each has predictions for bags that parts of it have not seen. Of how these bags differ from the overall
+      shares, a method that explains less than two thirds of what the other does is left out, if that is beyond
+      chance; else both count the same.
 
     These shares were chosen on the data sets of ``results/adult_llp.md`` and the election.
 
@@ -141,20 +143,33 @@ def _weighted(models: list[Any], bags: Bags) -> tuple[Array, list[float | None]]
     known = np.isfinite(means).all(axis=(0, 2))
     if not known.any():
         return np.array([0.5, 0.5]), [None, None]
-    losses = -(bags.proportions * np.log(np.maximum(means, LEAST))).sum(axis=2)[:, known]
-    return _shares(losses[0] - losses[1]), losses.mean(axis=1).tolist()
+    shares = np.broadcast_to(bags.prior, means[0].shape)
+    losses = -(bags.proportions * np.log(np.maximum([*means, shares], LEAST))).sum(axis=2)[:, known]
+    return _shares(losses[2] - losses[0], losses[2] - losses[1]), losses[:2].mean(axis=1).tolist()
 
 
-def _shares(worse: Array) -> Array:
-    """Equal ones of two methods, unless one is worse, bag by bag, by more than two standard errors.
+def _shares(one: Array, other: Array) -> Array:
+    """Equal ones of two methods, unless one explains much less of the bags than the other.
 
-    >>> _shares(np.array([0.1, -0.2, 0.1])), _shares(np.array([0.1, 0.2, 0.1]))
-    (array([0.5, 0.5]), array([0., 1.]))
+    Parameters
+    ----------
+    one, other : arrays of shape (n_bags,)
+        By how much each method meets each bag better than the overall shares do.
+
+    Examples
+    --------
+    >>> _shares(np.array([0.3, 0.1, 0.3]), np.array([0.2, 0.3, 0.2]))
+    array([0.5, 0.5])
+    >>> _shares(np.array([0.1, 0.0, 0.1]), np.array([0.2, 0.3, 0.2]))
+    array([0., 1.])
     """
+    worse = other - one
     error = _STANDARD_ERRORS * worse.std() / np.sqrt(len(worse))
-    if worse.mean() > error:
+    if worse.mean() > error and one.mean() < _LEAST_SHARE * other.mean():
         return np.array([0.0, 1.0])
-    return np.array([1.0, 0.0]) if -worse.mean() > error else np.array([0.5, 0.5])
+    if -worse.mean() > error and other.mean() < _LEAST_SHARE * one.mean():
+        return np.array([1.0, 0.0])
+    return np.array([0.5, 0.5])
 
 
 def _held_out_by_resamples(model: BagLogistic, bags: Bags) -> Array:
