@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from llpgan.bags import Bags as Bags
     from llpgan.estimators.alter_svm import AlterSVM as AlterSVM
     from llpgan.estimators.alternating_mean_map import AlternatingMeanMap as AlternatingMeanMap
+    from llpgan.estimators.auto_llp import AutoLLP as AutoLLP
+    from llpgan.estimators.bag_boosting import BagBoosting as BagBoosting
     from llpgan.estimators.bag_logistic import BagLogistic as BagLogistic
     from llpgan.estimators.conv_svm import ConvSVM as ConvSVM
     from llpgan.estimators.count_llp import CountLLP as CountLLP
@@ -52,6 +54,8 @@ __all__ = [
     "ROT",
     "AlterSVM",
     "AlternatingMeanMap",
+    "AutoLLP",
+    "BagBoosting",
     "BagLogistic",
     "Bags",
     "Columns",

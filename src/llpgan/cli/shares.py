@@ -39,7 +39,8 @@ def shares(
     Predictions are first changed as little as possible so that each bag has its proportions. Beside each share
     stand the bounds that are certain (Duncan and Davis) and Goodman's regression.
 
-    Examples:
+    Examples
+    --------
         llpgan shares model people.csv --by race,college --bag state --proportions results.csv --out shares.csv
 
     Args:

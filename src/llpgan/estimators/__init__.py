@@ -21,6 +21,8 @@ METHODS = {
     "LaplacianMeanMap": "llpgan.estimators.laplacian_mean_map",
     "AlternatingMeanMap": "llpgan.estimators.alternating_mean_map",
     "BagLogistic": "llpgan.estimators.bag_logistic",
+    "AutoLLP": "llpgan.estimators.auto_llp",
+    "BagBoosting": "llpgan.estimators.bag_boosting",
     "InvCal": "llpgan.estimators.inv_cal",
     "AlterSVM": "llpgan.estimators.alter_svm",
     "ConvSVM": "llpgan.estimators.conv_svm",

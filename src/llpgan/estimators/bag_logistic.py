@@ -1,5 +1,6 @@
 """Logistic regression on bags: the mean prediction of each bag meets its proportions."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import ClassVar, Self
@@ -129,9 +130,13 @@ class BagLogistic(ClassicalClassifier):
             return features
         return Features.of(bent(features.array(), self.limit))
 
-    def _probabilities(self, instances: Array) -> Array:
+    def each_probabilities(self, instances: Array) -> Iterator[Array]:
+        """The probabilities that each of the classifiers gives, whose mean is the prediction."""
         features = self._features(instances)
-        return np.asarray(sum(class_probabilities(model, features) for model in self.models_) / len(self.models_))
+        return (class_probabilities(model, features) for model in self.models_)
+
+    def _probabilities(self, instances: Array) -> Array:
+        return np.asarray(sum(self.each_probabilities(instances)) / len(self.models_))
 
 
 def bent(values: Array, limit: float) -> Array:

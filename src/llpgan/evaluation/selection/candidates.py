@@ -13,7 +13,7 @@ from llpgan.estimators import METHODS, estimator_class
 from llpgan.estimators.base import LLPClassifier
 from llpgan.utils.arrays import Array
 
-# One convex problem before several, all of them before a network, and one network before two that play.
+# One convex problem before several, all of them before trees and a network, and one network before two that play.
 SIMPLEST_FIRST = (
     "MeanMap",
     "LaplacianMeanMap",
@@ -22,6 +22,8 @@ SIMPLEST_FIRST = (
     "BagLogistic",
     "ConvSVM",
     "AlterSVM",
+    "BagBoosting",
+    "AutoLLP",
     "DLLP",
     "MomentMatching",
     "CountLLP",
@@ -32,7 +34,7 @@ SIMPLEST_FIRST = (
     "LLPVAT",
     "LLPGAN",
 )
-QUICK = ("MeanMap", "LaplacianMeanMap", "InvCal", "AlternatingMeanMap", "BagLogistic", "DLLP")
+QUICK = ("MeanMap", "LaplacianMeanMap", "InvCal", "AlternatingMeanMap", "BagLogistic", "BagBoosting", "DLLP")
 OVERALL = "overall shares"
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
