@@ -57,8 +57,8 @@ def fit(
         store, which stays on disk and has its proportions.
     method : LLPClassifier, default=None
         The name of the method, such as DLLP. Its settings are given as --method.epochs 50. None means AutoLLP for
-        tables, which weighs trees and a linear model, and DLLP for tables in a store; for up to 5,000 small images,
-        the best of BagLogistic, DLLP and LLPGAN on held-out bags; and DLLP for more or larger images.
+        tables, which weighs trees and a linear model, and DLLP for tables in a store; for up to 5,000 small
+        images, the best of BagLogistic, DLLP and LLPGAN on held-out bags; and DLLP for more or larger images.
     time_limit : float, default=None
         About how many seconds AutoLLP may take, which learns from tables if no method is named.
     hold_out : float, default=0.0

@@ -44,7 +44,7 @@ class AutoLLP(LLPClassifier):
 
     Parameters
     ----------
-    time_limit : float, optional
+    time_limit : float, default=None
         About how many seconds training may take. Trees learn in any case, where they are tried; the linear model
         gets what is left, and is left out if that is too little. None for no limit.
     random_state : int, RandomState instance or None, default=None
@@ -60,6 +60,11 @@ class AutoLLP(LLPClassifier):
         What was tried: method, seconds, weight, and the cross-entropy of held-out bags where it is known.
     chosen_ : str
         The same in words.
+
+    See Also
+    --------
+    BagLogistic : A linear classifier with the cross-entropy of bags.
+    BagBoosting : Boosted trees alone.
 
     Examples
     --------
@@ -82,7 +87,18 @@ class AutoLLP(LLPClassifier):
     }
 
     def fit_bags(self, bags: Bags) -> Self:
-        """Learn from bags."""
+        """Learn from bags.
+
+        Parameters
+        ----------
+        bags : Bags
+            The bags.
+
+        Returns
+        -------
+        Self
+            The fitted estimator.
+        """
         self._start(bags)
         found = self._tried(bags)
         weights, losses = _weighted([model for model, _ in found], bags)

@@ -52,7 +52,7 @@ class BagBoosting(ClassicalClassifier):
         The share of Newton's step that each tree takes.
     max_leaves : int, default=4
         The largest number of leaves of a tree.
-    min_rows : int, optional
+    min_rows : int, default=None
         The smallest number of rows in a leaf. None for 100, or a fortieth of the rows if that is less.
     l2 : float, default=1.0
         The penalty of leaf values, in rows.
@@ -62,7 +62,7 @@ class BagBoosting(ClassicalClassifier):
     n_models : int, default=5
         How many models are averaged. Each fifth of the bags or rows is held out by one of the first five models,
         then they are parted anew.
-    monotonic_cst : sequence of int, optional
+    monotonic_cst : sequence of int, default=None
         For each feature 1 if the second class may only get likelier as it rises, −1 if only less likely, and 0 if
         either; for two classes.
     random_state : int, RandomState instance or None, default=None
@@ -87,6 +87,11 @@ class BagBoosting(ClassicalClassifier):
         The scores that the trees of each model add to.
     feature_importances_ : array of shape (n_features,)
         The share of each feature in what all splits gained.
+
+    See Also
+    --------
+    BagLogistic : A linear classifier with the cross-entropy of bags.
+    AutoLLP : Trees and a linear classifier, weighed by held-out bags.
 
     Examples
     --------
@@ -126,7 +131,18 @@ class BagBoosting(ClassicalClassifier):
     }
 
     def fit_bags(self, bags: Bags) -> Self:
-        """Learn from bags."""
+        """Learn from bags.
+
+        Parameters
+        ----------
+        bags : Bags
+            The bags.
+
+        Returns
+        -------
+        Self
+            The fitted estimator.
+        """
         self._start(bags)
         _refuse_constraints(self.monotonic_cst, bags)
         rows = self._learn_features(bags).array()
@@ -136,7 +152,18 @@ class BagBoosting(ClassicalClassifier):
         return self._finish(bags)
 
     def shift_of(self, bags: Bags) -> str:
-        """The shift, "label" or "covariate", that would be assumed of these bags."""
+        """Return the shift that would be assumed of bags.
+
+        Parameters
+        ----------
+        bags : Bags
+            The bags.
+
+        Returns
+        -------
+        str
+            "label" or "covariate".
+        """
         refuse_other_than_bags(bags, "what shift_of takes")
         with one_blas_thread():
             return self._shift(bags, self._learn_features(bags).array())

@@ -131,7 +131,18 @@ class BagLogistic(ClassicalClassifier):
         return Features.of(bent(features.array(), self.limit))
 
     def each_probabilities(self, instances: Array) -> Iterator[Array]:
-        """The probabilities that each of the classifiers gives, whose mean is the prediction."""
+        """Compute the probabilities of each of the classifiers, whose mean is the prediction.
+
+        Parameters
+        ----------
+        instances : ndarray of shape (n_samples, n_features)
+            The encoded instances.
+
+        Returns
+        -------
+        iterator of ndarray
+            One array of shape (n_samples, n_classes) per classifier.
+        """
         features = self._features(instances)
         return (class_probabilities(model, features) for model in self.models_)
 

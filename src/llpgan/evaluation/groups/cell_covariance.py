@@ -22,6 +22,7 @@ def sum_zero_basis(n: int) -> Table:
     Returns
     -------
     ndarray of shape (n, n - 1)
+        The result.
 
     Examples
     --------
@@ -65,7 +66,7 @@ def cell_covariance(
         τ, the scale of the bias of log odds ratios. The default was chosen on two elections of New Zealand (2002
         and 2008), so that intervals hold the truth about equally often for large and small groups, many units
         and few.
-    departures : ndarray of shape (n_groups, n_outcomes), optional
+    departures : ndarray of shape (n_groups, n_outcomes), default=None
         Where θ was not fitted to the margins but predicted: how many people more each cell has after the margins
         were met than before. With δ = (M + φ P / σ²)⁻¹ · departures, cut at ±1, by which a fit would about move θ,
         (K δ)(K δ)ᵀ is added: the covariance is then around the prediction.
@@ -121,6 +122,7 @@ def spreads_of(cells: Table) -> Table:
     Returns
     -------
     ndarray of shape (n_units, n_groups, n_outcomes, n_outcomes)
+        The result.
 
     Examples
     --------

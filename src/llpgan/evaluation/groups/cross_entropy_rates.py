@@ -27,6 +27,7 @@ def cross_entropy_rates(counts: GroupCounts, *, max_iter: int = 10_000, tol: flo
     Returns
     -------
     ndarray of shape (n_groups, n_outcomes)
+        The result.
 
     Examples
     --------

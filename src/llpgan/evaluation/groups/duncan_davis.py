@@ -22,6 +22,7 @@ def cell_bounds(counts: GroupCounts) -> tuple[Table, Table]:
     Returns
     -------
     low, high : ndarray of shape (n_units, n_groups, n_outcomes)
+        The result.
 
     References
     ----------
@@ -49,6 +50,7 @@ def share_bounds(counts: GroupCounts) -> tuple[Table, Table]:
     Returns
     -------
     low, high : ndarray of shape (n_groups, n_outcomes)
+        The result.
 
     Examples
     --------

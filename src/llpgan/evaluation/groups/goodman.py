@@ -22,6 +22,7 @@ def goodman_rates(counts: GroupCounts) -> Table:
     Returns
     -------
     ndarray of shape (n_groups, n_outcomes)
+        The result.
 
     References
     ----------
@@ -49,6 +50,7 @@ def clipped_rates(rates: Table) -> Table:
     Returns
     -------
     ndarray of shape (n_groups, n_outcomes)
+        The result.
 
     Examples
     --------

@@ -32,8 +32,12 @@ class GroupCounts:
         How many people of each group a unit has.
     outcomes : array-like of shape (n_units, n_outcomes)
         How many people of a unit had each outcome. Each unit must have the same total as in ``groups``.
-    group_names, outcome_names, unit_names : sequence of hashable, optional
-        Names in the order of columns and rows; numbers from 0 by default.
+    group_names : sequence of hashable, default=None
+        The names of the groups.
+    outcome_names : sequence of hashable, default=None
+        The names of the outcomes.
+    unit_names : sequence of hashable, default=None
+        The names of the units. Names are in the order of columns and rows; None means numbers from 0.
 
     Examples
     --------
@@ -84,15 +88,16 @@ class GroupCounts:
             A CSV or Parquet file, a pandas or polars frame, an Arrow table or a dict of columns.
         groups, outcomes : sequence of str
             The columns that count the people of each group, and the people with each outcome.
-        unit : str or sequence of str, optional
+        unit : str or sequence of str, default=None
             The column or columns that name the unit; units are numbered by default.
-        remainder : str, optional
+        remainder : str, default=None
             The name of one more outcome, for the people of a unit whose outcome is not counted, such as
             ``"abstained"``: the total of the groups minus that of the outcomes.
 
         Returns
         -------
         GroupCounts
+            The counts.
 
         Examples
         --------

@@ -31,8 +31,10 @@ class GroupShares:
         The estimated share of each outcome in each group.
     covariance : ndarray of shape (n_groups, n_outcomes, n_groups, n_outcomes) or None
         Of the shares; None where nothing tells how uncertain they are.
-    lowest, highest : ndarray of shape (n_groups, n_outcomes)
-        What is certain: the bounds of Duncan and Davis.
+    lowest : ndarray of shape (n_groups, n_outcomes)
+        The smallest share that is possible: the lower bound of Duncan and Davis.
+    highest : ndarray of shape (n_groups, n_outcomes)
+        The largest share that is possible.
     goodman : ndarray of shape (n_groups, n_outcomes)
         Goodman's regression, for comparison; NaN where the units do not determine it.
     """
@@ -67,6 +69,7 @@ class GroupShares:
         Returns
         -------
         Estimate
+            The estimate with its interval.
         """
         place = _place(group, self.groups, "group"), _place(outcome, self.outcomes, "outcome")
         if self.intervals is None:
@@ -110,6 +113,7 @@ class GroupShares:
         Returns
         -------
         GroupShares
+            The shares.
         """
         left_out = [_place(name, self.outcomes, "outcome") for name in outcomes]
         kept = np.setdiff1d(np.arange(len(self.outcomes)), left_out)
@@ -171,6 +175,7 @@ class GroupShares:
         Returns
         -------
         list of tuple
+            The result.
         """
         return [
             (group, other, outcome, apart)

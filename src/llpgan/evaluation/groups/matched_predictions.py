@@ -27,6 +27,7 @@ def matched_probabilities(bags: Bags, probabilities: ArrayLike) -> Table:
     Returns
     -------
     ndarray of shape (n_rows, n_classes)
+        The result.
 
     Examples
     --------
@@ -56,6 +57,7 @@ def clipped_probabilities(bags: Bags, probabilities: ArrayLike) -> Table:
     Returns
     -------
     ndarray of shape (n_rows, n_classes)
+        The result.
     """
     table = np.clip(validation.probabilities(probabilities, len(bags.bag_index), bags.n_classes), _LEAST, None)
     return table / table.sum(axis=1, keepdims=True)

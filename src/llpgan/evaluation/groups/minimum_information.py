@@ -66,6 +66,7 @@ def fit_cells(counts: GroupCounts, *, prior_scale: float = PRIOR_SCALE) -> CellF
     Returns
     -------
     CellFit
+        The result.
 
     Examples
     --------

@@ -33,6 +33,7 @@ def raked(
     Returns
     -------
     ndarray of shape (n_tables, n_rows, n_columns)
+        The result.
 
     Examples
     --------
@@ -75,6 +76,7 @@ def matching_shifts(
     Returns
     -------
     ndarray of shape (n_units, n_classes)
+        The result.
 
     Examples
     --------
@@ -114,6 +116,7 @@ def softmax(logits: Table) -> Table:
     Returns
     -------
     ndarray of shape (..., n_classes)
+        The result.
 
     Examples
     --------

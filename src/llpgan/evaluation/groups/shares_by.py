@@ -45,12 +45,14 @@ def shares_by(
     by : str or sequence of str; with Bags, array-like of shape (n_rows,)
         The column, or the columns, that tell the group of a row. With Bags, the group of each row. A missing value
         is a group of its own, None.
-    bag : str or sequence of str, optional
+    bag : str or sequence of str, default=None
         With a table: the column or columns that tell the bag of a row.
-    proportions, counts : table, optional
+    proportions : table, default=None
+        The class shares of each bag.
+    counts : table, default=None
         With a table: one row per bag, with its proportions or its counts of classes. Without them, shares are
         those of the predictions as they are, and have no intervals.
-    weight : str, optional
+    weight : str, default=None
         With a table: the column that says how much each row counts, such as survey weights.
     exclude : sequence of hashable, default=()
         Classes to leave out after the estimate, such as ``["abstained"]``.
@@ -58,6 +60,7 @@ def shares_by(
     Returns
     -------
     GroupShares
+        The shares.
 
     Examples
     --------
@@ -103,11 +106,13 @@ def shares_of_table(
         The names of the classes.
     by : str or sequence of str
         The column, or the columns, that tell the group of a row.
-    bag : str or sequence of str, optional
+    bag : str or sequence of str, default=None
         The column or columns that tell the bag of a row.
-    proportions, counts : table, optional
+    proportions : table, default=None
+        The class shares of each bag.
+    counts : table, default=None
         One row per bag, with its proportions or its counts of classes.
-    weight : str, optional
+    weight : str, default=None
         The column that says how much each row counts.
     exclude : sequence of hashable, default=()
         Classes to leave out after the estimate.
@@ -115,6 +120,7 @@ def shares_of_table(
     Returns
     -------
     GroupShares
+        The shares.
     """
     index, groups = groups_of_rows(rows, names(by, "by"))
     if proportions is None and counts is None:
@@ -142,6 +148,7 @@ def groups_of_rows(rows: Rows, columns: Sequence[str]) -> tuple[Index, list[Hash
     Returns
     -------
     index : ndarray of shape (n_rows,)
+        The result.
     groups : list of hashable
 
     Examples
@@ -222,6 +229,7 @@ def excluding(shares: GroupShares, outcomes: Sequence[Hashable]) -> GroupShares:
     Returns
     -------
     GroupShares
+        The shares.
     """
     by_text = {str(name): name for name in shares.outcomes}
     left_out = [by_text.get(str(name), name) for name in outcomes]

@@ -39,6 +39,7 @@ def shares_from_counts(
     Returns
     -------
     GroupShares
+        The shares.
 
     Examples
     --------

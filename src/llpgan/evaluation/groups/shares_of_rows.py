@@ -55,6 +55,7 @@ def shares_of_rows(
     Returns
     -------
     GroupShares
+        The shares.
     """
     refuse_other_than_bags(bags, "bags")
     refuse_no_scale(prior_scale)
@@ -92,6 +93,7 @@ def group_sizes(group_of_row: Index, weights: Table, groups: Sequence[Hashable])
     Returns
     -------
     ndarray of shape (n_groups,)
+        The result.
 
     Examples
     --------
