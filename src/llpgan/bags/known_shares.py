@@ -20,7 +20,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import wrightomega
 
 from llpgan.bags import validation
 
@@ -114,6 +113,8 @@ def denoised(predicted: Table, given: Table, variance: Table) -> Table:
     >>> denoised(np.array([[0.5, 0.5]]), np.array([[0.9, 0.1]]), np.array([0.001])).round(2)
     array([[0.9, 0.1]])
     """
+    from scipy.special import wrightomega  # only here: bags are made without scipy
+
     scale = variance[:, None]
     shift = np.log(predicted) + given / scale - np.log(scale)
     low, high = -1 / scale, 1 / scale  # some share is not below the predicted one, and some not above it

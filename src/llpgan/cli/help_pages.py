@@ -44,10 +44,8 @@ def help_on_command(name: str, function: Callable[..., Any]) -> str:
         lines += _entry(_as_typed(option), _said(option, known))
     lines += _entry("--config FILE", _CONFIG)
     if any(is_method(option) or are_methods(option) for option in options):
-        lines += [
-            "",
-            f"Methods: {', '.join(METHODS)}; llpgan fit --method.help NAME explains the settings of one.",
-        ]
+        there = f"Methods: {', '.join(METHODS)}; llpgan fit --method.help NAME explains the settings of one."
+        lines += ["", *_wrapped(there)]
     return "\n".join(lines)
 
 
