@@ -23,7 +23,7 @@ class LLPVAT(DLLP):
     """Label proportions with consistency regularisation (Tsai and Lin, 2020), by virtual adversarial training.
 
     Adds w(t) · KL(f(x) ‖ f(x + r)) to DLLP's loss, where r is the small change of the instance that changes the
-    prediction most. It takes about three times as long as DLLP.
+    prediction most. It takes two to three times as long as DLLP.
 
     Parameters
     ----------
