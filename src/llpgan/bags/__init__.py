@@ -1,4 +1,4 @@
-"""Bags of instances with known class proportions, and what must hold of them."""
+"""Bags of instances with known class proportions, and the warnings and errors about them."""
 
 from llpgan.bags.bags import Bags
 from llpgan.bags.fit_warnings import TrainingError, TrainingWarning, UninformativeBagsWarning

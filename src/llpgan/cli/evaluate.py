@@ -30,7 +30,7 @@ class Evaluation:
 
     @property
     def by_bag(self) -> BagScores | None:
-        """How well the bags are met."""
+        """How well the model fits the bags."""
         return None if self.verdict is None else self.verdict.bags
 
     def figures(self) -> dict[str, Estimate]:

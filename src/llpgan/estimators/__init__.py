@@ -1,4 +1,4 @@
-"""Estimators: every method behind scikit-learn's interface."""
+"""Estimators: every method with the interface of scikit-learn."""
 
 from importlib import import_module
 from typing import Any

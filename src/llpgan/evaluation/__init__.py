@@ -1,4 +1,4 @@
-"""How good predictions are: by labels, where there are any, and by bags, which there always are.
+"""Evaluation of predictions by labels and by bags, and inspection of bags before training.
 
 >>> from llpgan.evaluation import label_scores
 >>> label_scores(["no", "yes"], [[0.9, 0.1], [0.2, 0.8]], ["no", "yes"]).accuracy.value

@@ -14,7 +14,7 @@ from llpgan.evaluation.randomness import RandomnessTest, randomness_test
 ENOUGH_BAGS = 50  # from which on intervals were measured to hold
 _MEANING = (
     "What remains is the bag error: the share of a bag that is counted for the wrong class. It says how well sums "
-    "over such bags are met. Single predictions may be worse, since mistakes in both directions cancel in a bag."
+    "over such bags are predicted. Single predictions may be worse, since errors cancel within a bag."
 )
 
 

@@ -1,4 +1,4 @@
-"""A trained model as a folder that any machine can load, without running code from it.
+"""Saving and loading of trained models; loading never runs code from a file.
 
 >>> import tempfile
 >>> from llpgan import MeanMap, load, save

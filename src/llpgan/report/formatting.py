@@ -53,7 +53,7 @@ def shorten(name: str, most: int = 18) -> str:
 
 
 def next_to_nothing(story: Story) -> str | None:
-    """A warning where the bags are met hardly better than by the overall shares."""
+    """A warning if the bags are fitted hardly better than by the overall shares."""
     prior = story.sizes @ story.proportions / story.sizes.sum()
     return hardly_better(story.method, explained_share(story.proportions, story.scores.predicted, prior))
 
@@ -73,12 +73,12 @@ def epochs(story: Story) -> str:
 
 
 def worst_bags(story: Story, most: int = 10) -> list[int]:
-    """The bags that are missed by most, from the worst on."""
+    """The bags with the largest errors, the worst first."""
     return [int(bag) for bag in (-story.scores.total_variation).argsort(kind="stable")[:most]]
 
 
 def worst_class(story: Story, bag: int) -> int:
-    """The class whose share of a bag is missed by most."""
+    """The class whose predicted share of a bag is furthest from the given one."""
     return max(shown_classes(story), key=lambda k: abs(story.proportions[bag, k] - story.scores.predicted[bag, k]))
 
 

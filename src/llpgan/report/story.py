@@ -25,9 +25,9 @@ from llpgan.utils.arrays import Array
 _BINS = 20
 _MOST_COLUMNS = 100
 _NOT_HELD_OUT = (
-    "How often single predictions are right is not told: there are only the bags that the model was trained on, "
-    "and it meets those too well to be judged by them. Keep some bags out of training, and run llpgan evaluate on "
-    "them."
+    "How often single predictions are right is unknown: there are only the bags that the model was trained on, "
+    "and it fits those too well to be evaluated on them. Keep some bags out of training, and run llpgan evaluate "
+    "on them."
 )
 _ROWS_TO_PREDICT = 1_000_000  # in all shuffles together
 
@@ -198,11 +198,11 @@ def _each_column(bags: Bags) -> dict[str, list[int]]:
 
 def _why_no_rises(bags: Bags, groups: Mapping[str, Sequence[int]]) -> str:
     if bags.instances.ndim != 2:
-        return "The instances are images: a single pixel, shuffled, would tell nothing, so this is not measured."
+        return "The instances are images: shuffling a single pixel would show nothing, so this is not measured."
     if not groups:
         return "No columns were named, so this is not measured."
     if len(groups) > _MOST_COLUMNS:
-        return f"There are {len(groups)} columns; this is measured, one by one, for {_MOST_COLUMNS} at most."
+        return f"There are {len(groups)} columns; this is measured for at most {_MOST_COLUMNS}."
     return ""
 
 

@@ -1,4 +1,4 @@
-"""A trained model as one ONNX graph, from a user's columns to probabilities, for machines with only onnxruntime.
+"""Export of trained models to ONNX, with their preprocessing, for machines with only onnxruntime.
 
 >>> from llpgan import MeanMap
 >>> model = MeanMap().fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1], groups=[0, 1, 2, 3])
