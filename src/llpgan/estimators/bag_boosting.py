@@ -57,7 +57,7 @@ class BagBoosting(ClassicalClassifier):
         The smallest number of rows in a leaf. None for 100, or a fortieth of the rows if that is less.
     l2 : float, default=1.0
         The penalty of leaf values, in rows.
-    correlation : float, optional
+    correlation : float, default=None
         How much large bags may differ from the model beyond chance: a bag of m rows counts as
         m / (1 + correlation (m − 1)) independent ones. Used under covariate shift. None for 0 where proportions
         differ no more than those of random bags, else for 0.1.
