@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 
 from llpgan.bags.bags import Bags, refuse_other_than_bags
 from llpgan.estimators._tree_engine import TreeGrower, tree_scores
-from llpgan.estimators.bag_shift import beyond_chance, shift_evidence
+from llpgan.estimators.bag_shift import shift_evidence
 from llpgan.estimators.boosting_rounds import Ensemble, boosted, held_out_parts
 from llpgan.estimators.classical import ClassicalClassifier
 from llpgan.estimators.linear_scores import one_blas_thread
@@ -24,7 +24,6 @@ from llpgan.utils.arrays import Array
 from llpgan.utils.parameter_checks import Interval, StrOptions
 
 SHIFTS = ("covariate", "label")
-_CORRELATION = 0.1
 _MOST_ROWS, _LEAST_ROWS, _LEAVES_OF_ROWS = 100, 4, 40
 
 
@@ -57,10 +56,9 @@ class BagBoosting(ClassicalClassifier):
         The smallest number of rows in a leaf. None for 100, or a fortieth of the rows if that is less.
     l2 : float, default=1.0
         The penalty of leaf values, in rows.
-    correlation : float, default=None
+from llpgan.estimators.bag_shift import shift_evidence
         How much large bags may differ from the model beyond chance: a bag of m rows counts as
-        m / (1 + correlation (m − 1)) independent ones. Used under covariate shift. None for 0 where proportions
-        differ no more than those of random bags, else for 0.1.
+        m / (1 + correlation (m − 1)) independent ones. Used under covariate shift.
     n_models : int, default=5
         How many models are averaged. Each fifth of the bags or rows is held out by one of the first five models,
         then they are parted anew.
@@ -112,7 +110,7 @@ class BagBoosting(ClassicalClassifier):
     max_leaves: int = 4
     min_rows: int | None = None
     l2: float = 1.0
-    correlation: float | None = None
+    correlation: float = 0.1
     n_models: int = 5
     monotonic_cst: Sequence[int] | None = None
     random_state: int | np.random.RandomState | None = None
@@ -126,7 +124,7 @@ class BagBoosting(ClassicalClassifier):
         "max_leaves": [Interval(Integral, 2, None, closed="left")],
         "min_rows": [Interval(Integral, 1, None, closed="left"), None],
         "l2": [Interval(Real, 0, None, closed="neither")],
-        "correlation": [Interval(Real, 0, 1, closed="both"), None],
+        "correlation": [Interval(Real, 0, 1, closed="both")],
         "n_models": [Interval(Integral, 1, None, closed="left")],
         "monotonic_cst": ["array-like", None],
         "random_state": ["random_state"],
@@ -196,8 +194,7 @@ class BagBoosting(ClassicalClassifier):
     def _loss(self, bags: Bags) -> ShiftLoss:
         if self.bag_shift_ == "label":
             return LabelShiftLoss(bags)
-        usual = _CORRELATION if beyond_chance(bags) else 0.0
-        return CovariateShiftLoss(bags, usual if self.correlation is None else self.correlation)
+        return CovariateShiftLoss(bags, self.correlation)
 
     def _keep(self, ensemble: Ensemble) -> None:
         self.n_rounds_ = ensemble.n_rounds

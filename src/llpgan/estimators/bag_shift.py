@@ -55,26 +55,13 @@ def shift_evidence(bags: Bags, rows: Array) -> ShiftEvidence:
     >>> shift_evidence(bags, rows).label_shift
     True
     """
-    found = dispersion(bags)
-    if bags.n_bags < bags.n_classes or found <= _BEYOND_CHANCE:
-        return ShiftEvidence(found, np.inf)
-    return ShiftEvidence(found, _implied_correlation(bags, rows))
-
-
-def dispersion(bags: Bags) -> float:
-    """The variance of proportions relative to that of bags drawn at random from all rows.
-
-    >>> dispersion(Bags.from_labels(np.zeros((4, 1)), [0, 0, 1, 1], groups=[0, 0, 1, 1]))
-    4.0
-    """
-    spread = bags.sizes @ (bags.proportions - bags.prior) ** 2
-    by_chance = float((bags.prior * (1 - bags.prior)).sum()) * (bags.n_bags - 1)
-    return float(spread.sum()) / by_chance if by_chance > 0 else 0.0
-
-
-def beyond_chance(bags: Bags) -> bool:
-    """Whether proportions differ by more than those of random bags could."""
-    return dispersion(bags) > _BEYOND_CHANCE
+    weights = bags.sizes / len(bags.bag_index)
+    spread = weights @ (bags.proportions - bags.prior) ** 2
+    by_chance = (bags.prior * (1 - bags.prior)).sum() * (bags.n_bags - 1) / len(bags.bag_index)
+    dispersion = float(spread.sum() / by_chance) if by_chance > 0 else 0.0
+    if bags.n_bags < bags.n_classes or dispersion <= _BEYOND_CHANCE:
+        return ShiftEvidence(dispersion, np.inf)
+    return ShiftEvidence(dispersion, _implied_correlation(bags, rows))
 
 
 def _implied_correlation(bags: Bags, rows: Array) -> float:
