@@ -111,8 +111,8 @@ def page(rows: list[Row], theirs: dict[str, dict[str, float]]) -> str:
         "Test accuracy (%), mean over the executions measured so far (of 0 to 4; theirs over the same ones), with "
         "the bags, splits and encoding of Franco et al. (2024); made from `adult_llp.jsonl`. Ours with default "
         "settings; theirs as published, each with the settings that held-out bags chose. Best of eight: the best "
-        "of their methods on that data set, which only test labels can tell. Naming the majority class has 76.1 to "
-        f"76.5.\n\nAt or above the best of eight: {counts}."
+        "of their methods on that data set, which only test labels can tell. Naming the majority class has 76.1 "
+        f"to 76.5.\n\nAt or above the best of eight: {counts}."
     )
     return as_markdown("Adult in 28 published ways of making bags", about, found)
 
