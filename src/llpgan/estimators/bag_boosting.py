@@ -56,7 +56,7 @@ class BagBoosting(ClassicalClassifier):
         The smallest number of rows in a leaf. None for 100, or a fortieth of the rows if that is less.
     l2 : float, default=1.0
         The penalty of leaf values, in rows.
-from llpgan.estimators.bag_shift import shift_evidence
+    correlation : float, default=0.1
         How much large bags may differ from the model beyond chance: a bag of m rows counts as
         m / (1 + correlation (m − 1)) independent ones. Used under covariate shift.
     n_models : int, default=5
