@@ -22,7 +22,7 @@ def sum_zero_basis(n: int) -> Table:
     Returns
     -------
     ndarray of shape (n, n - 1)
-        The result.
+        The basis, one vector per column.
 
     Examples
     --------
@@ -122,7 +122,7 @@ def spreads_of(cells: Table) -> Table:
     Returns
     -------
     ndarray of shape (n_units, n_groups, n_outcomes, n_outcomes)
-        The result.
+        The matrices A_ir.
 
     Examples
     --------

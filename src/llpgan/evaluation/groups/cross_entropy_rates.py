@@ -19,7 +19,7 @@ def cross_entropy_rates(counts: GroupCounts, *, max_iter: int = 10_000, tol: flo
     ----------
     counts : GroupCounts
         The margins of all units.
-    max_iter : int, default=10_000
+    max_iter : int, default=10000
         The greatest number of iterations.
     tol : float, default=1e-7
         Stop when no share changes by more than this.
@@ -27,7 +27,7 @@ def cross_entropy_rates(counts: GroupCounts, *, max_iter: int = 10_000, tol: flo
     Returns
     -------
     ndarray of shape (n_groups, n_outcomes)
-        The result.
+        The share of each outcome in each group.
 
     Examples
     --------

@@ -21,8 +21,10 @@ def cell_bounds(counts: GroupCounts) -> tuple[Table, Table]:
 
     Returns
     -------
-    low, high : ndarray of shape (n_units, n_groups, n_outcomes)
-        The result.
+    low : ndarray of shape (n_units, n_groups, n_outcomes)
+        The lower bounds.
+    high : ndarray of shape (n_units, n_groups, n_outcomes)
+        The upper bounds.
 
     References
     ----------
@@ -49,8 +51,10 @@ def share_bounds(counts: GroupCounts) -> tuple[Table, Table]:
 
     Returns
     -------
-    low, high : ndarray of shape (n_groups, n_outcomes)
-        The result.
+    low : ndarray of shape (n_groups, n_outcomes)
+        The lower bounds.
+    high : ndarray of shape (n_groups, n_outcomes)
+        The upper bounds.
 
     Examples
     --------

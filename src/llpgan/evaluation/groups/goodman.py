@@ -22,7 +22,7 @@ def goodman_rates(counts: GroupCounts) -> Table:
     Returns
     -------
     ndarray of shape (n_groups, n_outcomes)
-        The result.
+        The share of each outcome in each group.
 
     References
     ----------
@@ -40,7 +40,7 @@ def goodman_rates(counts: GroupCounts) -> Table:
 
 
 def clipped_rates(rates: Table) -> Table:
-    """Shares cut to between 0 and 1 and divided by their sum in each group.
+    """Clip shares to between 0 and 1, and divide them by their sum in each group.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def clipped_rates(rates: Table) -> Table:
     Returns
     -------
     ndarray of shape (n_groups, n_outcomes)
-        The result.
+        The clipped shares.
 
     Examples
     --------

@@ -27,7 +27,7 @@ def matched_probabilities(bags: Bags, probabilities: ArrayLike) -> Table:
     Returns
     -------
     ndarray of shape (n_rows, n_classes)
-        The result.
+        The probabilities, whose mean in each bag equals its proportions.
 
     Examples
     --------
@@ -57,7 +57,7 @@ def clipped_probabilities(bags: Bags, probabilities: ArrayLike) -> Table:
     Returns
     -------
     ndarray of shape (n_rows, n_classes)
-        The result.
+        The probabilities, clipped away from zero and normalized.
     """
     table = np.clip(validation.probabilities(probabilities, len(bags.bag_index), bags.n_classes), _LEAST, None)
     return table / table.sum(axis=1, keepdims=True)

@@ -60,13 +60,13 @@ def fit_cells(counts: GroupCounts, *, prior_scale: float = PRIOR_SCALE) -> CellF
     counts : GroupCounts
         The margins of all units; more units than groups.
     prior_scale : float, default=1.5
-        σ above; infinite for no prior, with which intervals are too short where shares come close to 0. The
-        default was chosen on two elections of New Zealand (2002 and 2008) and confirmed on two others.
+        The scale σ of the prior. Infinity means no prior, with which intervals are too short if shares are close
+        to 0. The default was selected on two elections of New Zealand (2002 and 2008) and confirmed on two others.
 
     Returns
     -------
     CellFit
-        The result.
+        The cells of all units, with their uncertainty.
 
     Examples
     --------

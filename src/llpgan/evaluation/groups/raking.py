@@ -33,7 +33,7 @@ def raked(
     Returns
     -------
     ndarray of shape (n_tables, n_rows, n_columns)
-        The result.
+        The tables with these margins.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def matching_shifts(
     Returns
     -------
     ndarray of shape (n_units, n_classes)
-        The result.
+        The shifts, one row per unit.
 
     Examples
     --------
@@ -116,7 +116,7 @@ def softmax(logits: Table) -> Table:
     Returns
     -------
     ndarray of shape (..., n_classes)
-        The result.
+        The probabilities.
 
     Examples
     --------

@@ -148,8 +148,9 @@ def groups_of_rows(rows: Rows, columns: Sequence[str]) -> tuple[Index, list[Hash
     Returns
     -------
     index : ndarray of shape (n_rows,)
-        The result.
+        The group of each row, as its position among the names.
     groups : list of hashable
+        The names of the groups, in order.
 
     Examples
     --------

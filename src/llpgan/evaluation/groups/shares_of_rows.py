@@ -93,7 +93,7 @@ def group_sizes(group_of_row: Index, weights: Table, groups: Sequence[Hashable])
     Returns
     -------
     ndarray of shape (n_groups,)
-        The result.
+        The sum of the weights of each group.
 
     Examples
     --------

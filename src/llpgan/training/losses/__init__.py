@@ -1,4 +1,4 @@
-"""Losses: one equation, one pure function, and a file for each method's; the paper's are in ``paper``."""
+"""Losses: one pure function per equation, and one file per method; those of the paper are in ``paper_losses``."""
 
 from llpgan.training.losses.bag_loss import BagLoss
 from llpgan.training.losses.named_losses import PROPORTION_LOSSES

@@ -7,7 +7,7 @@ from torch import Tensor
 
 
 class BagLoss(ABC):
-    """A loss of a step's bags with settings of its own; any of them can be the ``proportion_loss`` of a method.
+    """Base class of losses of bags with settings of their own, for the parameter ``proportion_loss`` of a method.
 
     Subclasses are frozen dataclasses: equal settings make equal losses, and their ``repr`` names the settings.
     """
@@ -38,7 +38,18 @@ class BagLoss(ABC):
         """
 
     def knowing(self, prior: tuple[float, ...]) -> Self:
-        """The loss for data with these overall class shares; the same loss where it does not need them."""
+        """Return the loss for data with known overall proportions.
+
+        Parameters
+        ----------
+        prior : tuple of float
+            The proportion of each class among all instances.
+
+        Returns
+        -------
+        Self
+            A loss with this prior, or the same loss if it does not need one.
+        """
         return self
 
 

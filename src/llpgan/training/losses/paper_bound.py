@@ -14,26 +14,74 @@ Table = NDArray[np.float64]
 
 
 def proportion_bound(logits: Tensor, bag_index: Tensor, proportions: Tensor) -> Tensor:
-    """The paper's bound in Ṽ (eq. 6), log and mean swapped: −mean_i p_i · mean_j log f(x_ij).
+    """Compute the lower bound of the paper (eq. 6), −mean_i p_i · mean_j log f(x_ij).
 
-    By Jensen it is never below :func:`~llpgan.training.losses.proportion_loss`. Its minimiser is not a classifier
-    but the prior with a 1/m part of signal: see :func:`undo_bound`.
+    Compared with :func:`~llpgan.training.losses.proportion_loss`, log and mean are exchanged. By Jensen's
+    inequality it is never below that loss. Its minimizer is not a classifier, but the prior with a 1/m part of the
+    posterior: see :func:`undo_bound`.
+
+    Parameters
+    ----------
+    logits : Tensor of shape (n_samples, n_classes)
+        The logits of the classes.
+    bag_index : Tensor of shape (n_samples,)
+        The bag of each instance.
+    proportions : Tensor of shape (n_bags, n_classes)
+        The proportions of each bag.
+
+    Returns
+    -------
+    Tensor of shape ()
+        The loss.
     """
     mean_logs = bag_means(logits.log_softmax(1), bag_index, len(proportions))
     return -(proportions * mean_logs).sum(1).mean()
 
 
 def bound_optimum(posterior: Table, bag_size: float, prior: Table) -> Table:
-    """η/m + (1 − 1/m)·π: what minimises the bound on random bags of m instances, where η is the posterior.
+    """Compute the minimizer of the bound on random bags, η/m + (1 − 1/m)·π.
 
-    An instance's own class is one of the m that its bag's proportions tell of; the rest tell only the prior.
+    The class of an instance is one of the m that determine the proportions of its bag; the others depend only on
+    the prior.
+
+    Parameters
+    ----------
+    posterior : ndarray of shape (n_samples, n_classes)
+        The posterior η of each instance.
+    bag_size : float
+        The number m of instances of a bag.
+    prior : ndarray of shape (n_classes,)
+        The proportion π of each class among all instances.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_classes)
+        The minimizer.
     """
     return posterior / bag_size + (1 - 1 / bag_size) * prior
 
 
 def undo_bound(probabilities: Table, bag_size: float, prior: Table) -> Table:
-    """m·f − (m−1)·π, the inverse of :func:`bound_optimum`; clipped and renormalised where f is not exact.
+    """Compute the posterior from the minimizer of the bound, m·f − (m−1)·π.
 
+    This inverts :func:`bound_optimum`. If f is not exact, the result is clipped and normalized.
+
+    Parameters
+    ----------
+    probabilities : ndarray of shape (n_samples, n_classes)
+        The predictions f of a network that was trained with the bound.
+    bag_size : float
+        The number m of instances of a bag.
+    prior : ndarray of shape (n_classes,)
+        The proportion π of each class among all instances.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_classes)
+        The posterior of each instance.
+
+    Examples
+    --------
     >>> undo_bound(np.array([[0.55, 0.45]]), bag_size=10, prior=np.array([0.5, 0.5])).round(2)
     array([[1., 0.]])
     """

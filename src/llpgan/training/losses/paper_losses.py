@@ -21,7 +21,22 @@ ProportionLoss = Callable[[Tensor, Tensor, Tensor], Tensor]
 
 
 def log_bag_means(log_values: Tensor, bag_index: Tensor, n_bags: int) -> Tensor:
-    """log of the mean of exp(log_values) over each bag: ``(N, K)`` to ``(n_bags, K)``, for ragged bags."""
+    """Compute the log of the mean of exp(log_values) over each bag.
+
+    Parameters
+    ----------
+    log_values : Tensor of shape (n_samples, n_columns)
+        The logarithms of the values.
+    bag_index : Tensor of shape (n_samples,)
+        The bag of each row. Bags may differ in size.
+    n_bags : int
+        The number of bags.
+
+    Returns
+    -------
+    Tensor of shape (n_bags, n_columns)
+        The logarithms of the means.
+    """
     index = bag_index[:, None].expand_as(log_values)
     empty = log_values.new_full((n_bags, log_values.shape[1]), -torch.inf)
     peak = empty.scatter_reduce(0, index, log_values.detach(), "amax")
@@ -30,7 +45,22 @@ def log_bag_means(log_values: Tensor, bag_index: Tensor, n_bags: int) -> Tensor:
 
 
 def bag_means(values: Tensor, bag_index: Tensor, n_bags: int) -> Tensor:
-    """The mean of each bag's rows: ``(N, K)`` to ``(n_bags, K)``, for ragged bags."""
+    """Compute the mean of the rows of each bag.
+
+    Parameters
+    ----------
+    values : Tensor of shape (n_samples, n_columns)
+        The values.
+    bag_index : Tensor of shape (n_samples,)
+        The bag of each row. Bags may differ in size.
+    n_bags : int
+        The number of bags.
+
+    Returns
+    -------
+    Tensor of shape (n_bags, n_columns)
+        The means.
+    """
     total = values.new_zeros(n_bags, values.shape[1]).index_add(0, bag_index, values)
     return total / _sizes(bag_index, values, n_bags)
 
@@ -42,10 +72,25 @@ def proportion_loss(
     log_weights: Tensor | None = None,
     bag_weights: Tensor | None = None,
 ) -> Tensor:
-    """Exact cross-entropy of bags, L_prop: −mean_i p_i · log p̄_i, where p̄_i is the bag's mean posterior.
+    """Compute the exact cross-entropy of bags, −mean_i p_i · log p̄_i, where p̄_i is the mean posterior of bag i.
 
-    ``log_weights`` are the logarithms of the instances' weights, whose mean in each bag is one; ``bag_weights``
-    say how much each bag counts in the mean.
+    Parameters
+    ----------
+    logits : Tensor of shape (n_samples, n_classes)
+        The logits of the classes.
+    bag_index : Tensor of shape (n_samples,)
+        The bag of each instance.
+    proportions : Tensor of shape (n_bags, n_classes)
+        The proportions of each bag.
+    log_weights : Tensor of shape (n_samples,), default=None
+        The logarithms of the weights of the instances, whose mean in each bag is one. None means equal weights.
+    bag_weights : Tensor of shape (n_bags,), default=None
+        The weight of each bag in the mean. None means equal weights.
+
+    Returns
+    -------
+    Tensor of shape ()
+        The loss.
     """
     log_posterior = logits.log_softmax(1)
     if log_weights is not None:
@@ -56,11 +101,28 @@ def proportion_loss(
 
 
 def sampling_correction(logits: Tensor, bag_index: Tensor, proportions: Tensor, full_sizes: Tensor) -> Tensor:
-    """By how much :func:`proportion_loss` of samples from bags is above that of the bags, to second order.
+    """Compute the bias of :func:`proportion_loss` on samples from bags, to second order.
 
-    The log of a sample's mean p̄ lies below that of the bag's, since log is concave: by σ²(1 − s/m) / (2 s p̄²) for
-    a sample of s of m without replacement. Left in, that pulls each sample, and so each instance, to the bag's
-    proportions: the trap of :func:`~llpgan.training.losses.proportion_bound`, which is a sample of one.
+    The log of the mean p̄ of a sample lies below that of the bag on average, because log is concave: by σ²(1 −
+    s/m) / (2 s p̄²) for a sample of s of m instances without replacement. Without correction, this pulls each
+    sample, and so each instance, to the proportions of the bag. :func:`~llpgan.training.losses.proportion_bound`
+    is the extreme case, a sample of one.
+
+    Parameters
+    ----------
+    logits : Tensor of shape (n_samples, n_classes)
+        The logits of the classes.
+    bag_index : Tensor of shape (n_samples,)
+        The bag of each instance.
+    proportions : Tensor of shape (n_bags, n_classes)
+        The proportions of each bag.
+    full_sizes : Tensor of shape (n_bags,)
+        The number of instances of the bags from which the samples were drawn.
+
+    Returns
+    -------
+    Tensor of shape ()
+        The expected difference of the losses, which is subtracted from the loss of the samples.
     """
     n_bags = len(proportions)
     log_posterior = logits.log_softmax(1)
@@ -73,38 +135,117 @@ def sampling_correction(logits: Tensor, bag_index: Tensor, proportions: Tensor, 
 
 
 def instance_entropy(logits: Tensor) -> Tensor:
-    """E_in (eq. 3): the mean entropy of the instances' posteriors."""
+    """Compute the mean entropy of the posteriors of the instances, E_in (eq. 3).
+
+    Parameters
+    ----------
+    logits : Tensor of shape (n_samples, n_classes)
+        The logits of the classes.
+
+    Returns
+    -------
+    Tensor of shape ()
+        The mean entropy, in nats.
+    """
     log_posterior = logits.log_softmax(1)
     return -(log_posterior.exp() * log_posterior).sum(1).mean()
 
 
 def real_loss(logits: Tensor) -> Tensor:
-    """−mean log P(y ≤ K | x): how little the discriminator takes these instances for real."""
+    """Compute −mean log P(y ≤ K | x), the loss of the discriminator on real instances.
+
+    Parameters
+    ----------
+    logits : Tensor of shape (n_samples, n_classes)
+        The logits of the K real classes.
+
+    Returns
+    -------
+    Tensor of shape ()
+        The loss.
+    """
     return F.softplus(-logits.logsumexp(1)).mean()
 
 
 def fake_loss(logits: Tensor) -> Tensor:
-    """−mean log P(K+1 | x): how little the discriminator takes these instances for fake."""
+    """Compute −mean log P(K+1 | x), the loss of the discriminator on generated instances.
+
+    Parameters
+    ----------
+    logits : Tensor of shape (n_samples, n_classes)
+        The logits of the K real classes.
+
+    Returns
+    -------
+    Tensor of shape ()
+        The loss.
+    """
     return F.softplus(logits.logsumexp(1)).mean()
 
 
 def saturating_loss(fake_logits: Tensor) -> Tensor:
-    """The paper's own objective of the generator (eq. 12), before feature matching: mean log P(K+1 | G(z))."""
+    """Compute mean log P(K+1 | G(z)), the objective of the generator in the paper (eq. 12).
+
+    Parameters
+    ----------
+    fake_logits : Tensor of shape (n_samples, n_classes)
+        The logits of the generated instances.
+
+    Returns
+    -------
+    Tensor of shape ()
+        The loss.
+    """
     return -fake_loss(fake_logits)
 
 
 def nonsaturating_loss(fake_logits: Tensor) -> Tensor:
-    """−mean log P(y ≤ K | G(z)): the same aim, with a gradient also where the discriminator is sure."""
+    """Compute −mean log P(y ≤ K | G(z)), which has a gradient even if the discriminator is confident.
+
+    Parameters
+    ----------
+    fake_logits : Tensor of shape (n_samples, n_classes)
+        The logits of the generated instances.
+
+    Returns
+    -------
+    Tensor of shape ()
+        The loss.
+    """
     return real_loss(fake_logits)
 
 
 def feature_matching(real_features: Tensor, fake_features: Tensor) -> Tensor:
-    """L(G): the squared distance of mean features, as a mean over features so that width does not matter."""
+    """Compute the squared distance of mean features, L(G), as a mean over features.
+
+    Parameters
+    ----------
+    real_features : Tensor of shape (n_samples, n_features)
+        The features of real instances.
+    fake_features : Tensor of shape (n_fakes, n_features)
+        The features of generated instances.
+
+    Returns
+    -------
+    Tensor of shape ()
+        The loss.
+    """
     return (real_features.mean(0) - fake_features.mean(0)).square().mean()
 
 
 def pull_away(features: Tensor) -> Tensor:
-    """The mean squared cosine between features of different instances: it keeps fakes apart."""
+    """Compute the mean squared cosine between features of different instances.
+
+    Parameters
+    ----------
+    features : Tensor of shape (n_samples, n_features)
+        The features of generated instances.
+
+    Returns
+    -------
+    Tensor of shape ()
+        The loss.
+    """
     n = len(features)
     directions = F.normalize(features, dim=1)
     cosines = directions @ directions.T
