@@ -36,28 +36,43 @@ def shares(
 ) -> GroupShares:
     """Estimate the share of each class in each group of rows, with 95 % intervals.
 
-    Predictions are first changed as little as possible so that each bag has its proportions. Beside each share
-    stand the bounds that are certain (Duncan and Davis) and Goodman's regression.
+    Predictions are first changed as little as possible so that each bag has its proportions. Each share is shown
+    with the bounds that are certain (Duncan and Davis) and with the estimate of Goodman's regression.
+
+    Parameters
+    ----------
+    model : str
+        The folder of a saved model.
+    data : str
+        A file like that of the training, with the columns of the groups.
+    by : sequence of str, default=()
+        The column or columns that define the groups, such as race,college.
+    bag : str or sequence of str, default=None
+        The column or columns that say which bag a row belongs to.
+    proportions : str, default=None
+        A table with one row per bag: the columns of the bag, and one column per class. Without it and without
+        ``counts``, shares are those of the predictions as they are, and have no intervals.
+    counts : str, default=None
+        A table like ``proportions`` that holds counts.
+    weight : str, default=None
+        The column that says how much each row counts, such as survey weights. None means that all rows count the
+        same.
+    exclude : sequence of str, default=()
+        The classes to leave out after the estimate, such as abstained. Shares are then among the others.
+    image : str, default=None
+        The column that holds the paths of images. None means the same name as in the training.
+    resize : bool, default=False
+        Resize images to the size of the training images.
+    out : str, default=None
+        A file (.csv) for the shares, which are always shown.
+    differences : str, default=None
+        A file (.csv) for the differences between all pairs of groups.
+    overwrite : bool, default=False
+        Replace files that are there.
 
     Examples
     --------
-        llpgan shares model people.csv --by race,college --bag state --proportions results.csv --out shares.csv
-
-    Args:
-        model: the folder of a saved model.
-        data: a file like that of the training, with the columns that tell the group.
-        by: the column, or the columns, as race,college, that tell the group of a row.
-        bag: the column, or the columns, that say which bag a row belongs to.
-        proportions: a table with one row per bag: the columns of the bag, and one column per class. Without it and
-            without counts, shares are those of the predictions as they are, and have no intervals.
-        counts: a table like proportions that holds counts.
-        weight: the column that says how much each row counts, such as survey weights.
-        exclude: classes to leave out after the estimate, as abstained: shares are then among the others.
-        image: the column that holds paths of images, where it has another name than in the training.
-        resize: bring images of another size to that of the training.
-        out: a file (.csv) for the shares; they are always shown.
-        differences: a file (.csv) for the differences between all pairs of groups.
-        overwrite: replace files that are there.
+    llpgan shares model people.csv --by race,college --bag state --proportions results.csv --out shares.csv
     """
     if not by:
         raise ValueError("no column tells the group of a row (by): name one, or several between commas")

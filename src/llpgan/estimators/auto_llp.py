@@ -45,10 +45,11 @@ class AutoLLP(LLPClassifier):
     Parameters
     ----------
     time_limit : float, default=None
-        About how many seconds training may take. Trees learn in any case, where they are tried; the linear model
-        gets what is left, and is left out if that is too little. None for no limit.
+        About how many seconds training may take. Trees, if they are tried, are trained in any case; the linear
+        model gets the remaining time, and is left out if that is too little. None means no limit.
     random_state : int, RandomState instance or None, default=None
-        An integer makes the fit repeatable, unless a time limit ends it.
+        Controls the randomness of the methods. Pass an integer for the same result in every call, unless a time
+        limit ends it.
 
     Attributes
     ----------
@@ -57,9 +58,10 @@ class AutoLLP(LLPClassifier):
     weights_ : array of shape (n_models,)
         The weight of each in the mean of probabilities.
     tried_ : list of dict
-        What was tried: method, seconds, weight, and the cross-entropy of held-out bags where it is known.
+        What was tried: method, seconds, weight, and the cross-entropy of held-out bags if it is known.
     chosen_ : str
-        The same in words.
+        A description of ``tried_``.
+    {inherited}
 
     See Also
     --------

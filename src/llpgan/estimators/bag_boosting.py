@@ -31,62 +31,62 @@ _MOST_ROWS, _LEAST_ROWS, _LEAVES_OF_ROWS = 100, 4, 40
 class BagBoosting(ClassicalClassifier):
     """Gradient-boosted trees that learn from the proportions of bags.
 
-    Trees are grown by LightGBM on one of two losses, see :mod:`llpgan.estimators.shift_losses`, and their leaves
-    get Newton's step in that loss. Several models are boosted side by side, each without one part of the bags (of
-    the rows, under label shift); boosting ends when the loss of the held-out parts falls no more, and the models'
-    probabilities are averaged.
+    Trees are grown by LightGBM on one of two losses, see :mod:`llpgan.estimators.shift_losses`, and the values of
+    their leaves are Newton steps in that loss. Several models are boosted side by side, each without one part of
+    the bags (of the rows, under label shift). Boosting ends when the loss of the held-out parts no longer
+    decreases, and the probabilities of the models are averaged.
 
     Parameters
     ----------
     bag_shift : {"auto", "covariate", "label"}, default="auto"
         How bags differ. "covariate": in what their instances look like, while P(y | x) is the same in all bags;
-        the mean prediction of a bag meets its proportions, as in DLLP. "label": in how common the classes are,
-        while P(x | y) is the same, as MeanMap assumes. "auto" takes "label" if bags differ by more than chance in
-        their proportions and their means could be mixtures of the classes', see
+        the mean prediction of a bag is then fitted to its proportions, as in DLLP. "label": in how common the
+        classes are, while P(x | y) is the same, as MeanMap assumes. "auto" selects "label" if bags differ by more
+        than chance in their proportions and their means could be mixtures of class means, see
         :func:`~llpgan.estimators.bag_shift.shift_evidence`.
     max_rounds : int, default=200
-        The most trees of a model, for each class if there are more than two.
+        The maximum number of trees of a model, for each class if there are more than two.
     patience : int, default=15
-        Boosting ends after so many rounds in which the held-out loss did not fall.
+        The number of rounds without a decrease of the held-out loss after which boosting ends.
     learning_rate : float, default=0.3
-        The share of Newton's step that each tree takes.
+        The share of a Newton step that each tree takes.
     max_leaves : int, default=4
-        The largest number of leaves of a tree.
+        The maximum number of leaves of a tree.
     min_rows : int, default=None
-        The smallest number of rows in a leaf. None for 100, or a fortieth of the rows if that is less.
+        The minimum number of rows in a leaf. None means 100, or a fortieth of the rows if that is less.
     l2 : float, default=1.0
         The penalty of leaf values, in rows.
     correlation : float, default=0.1
-        How much large bags may differ from the model beyond chance: a bag of m rows counts as
-        m / (1 + correlation (m − 1)) independent ones. Used under covariate shift.
+        How much large bags may differ from the model beyond chance: a bag of m rows counts as m / (1 + correlation
+        (m − 1)) independent ones. It is used under covariate shift.
     n_models : int, default=5
-        How many models are averaged. Each fifth of the bags or rows is held out by one of the first five models,
-        then they are parted anew.
+        The number of models that are averaged. Each fifth of the bags or rows is held out by one of the first five
+        models; further models use new parts.
     monotonic_cst : sequence of int, default=None
-        For each feature 1 if the second class may only get likelier as it rises, −1 if only less likely, and 0 if
-        either; for two classes.
-    random_state : int, RandomState instance or None, default=None
-        Draws the parts. An integer makes the fit repeatable.
+        One number per feature: 1 if the second class may only become more probable as the feature increases, −1 if
+        only less probable, and 0 for no constraint. It needs two classes. None means no constraints.
+    {random_state: the held-out parts}
     standardize : bool, default=True
-        See :class:`~llpgan.estimators.classical.ClassicalClassifier`. It does not change which splits there are.
+        Whether to standardize the instances first. It does not change which splits are possible.
 
     Attributes
     ----------
     bag_shift_ : str
-        "covariate" or "label": what was assumed, or found.
+        How bags differ, as given or found: "covariate" or "label".
     n_rounds_ : int
-        How many rounds were kept.
+        The number of rounds that were kept.
     held_out_losses_ : list of float
         The held-out loss before the first round and after each; empty if there were too few bags to hold any out.
-    held_out_means_ : array of shape (n_bags, n_classes)
-        The mean prediction of each training bag by the models that have not seen it, under covariate shift; empty
-        under label shift, where rows are held out, and where no bag was held out.
+    held_out_means_ : ndarray of shape (n_bags, n_classes)
+        Under covariate shift, the mean prediction of each training bag by the models that were trained without it;
+        empty under label shift, where rows are held out, and if no bag was held out.
     trees_ : list of list of str
-        The trees of each model and class, in LightGBM's text format.
-    starts_ : array of shape (n_models, n_outputs)
-        The scores that the trees of each model add to.
-    feature_importances_ : array of shape (n_features,)
-        The share of each feature in what all splits gained.
+        The trees of each model and class, in the text format of LightGBM.
+    starts_ : ndarray of shape (n_models, n_outputs)
+        The scores to which the trees of each model are added.
+    feature_importances_ : ndarray of shape (n_features,)
+        The share of each feature in the gain of all splits.
+    {inherited}
 
     See Also
     --------
@@ -96,6 +96,7 @@ class BagBoosting(ClassicalClassifier):
     Examples
     --------
     >>> import numpy as np
+    >>> from llpgan import BagBoosting
     >>> X = np.arange(40.0)[:, None]
     >>> y, bag = (X[:, 0] >= 20).astype(int), np.arange(40) // 8
     >>> model = BagBoosting(random_state=0).fit(X, y, groups=bag)

@@ -175,7 +175,7 @@ class GroupShares:
         Returns
         -------
         list of tuple
-            The result.
+            The differences, with their intervals.
         """
         return [
             (group, other, outcome, apart)
