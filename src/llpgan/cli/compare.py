@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from matplotlib.figure import Figure
 from rich.console import Console
 
 from llpgan.bags import Bags
@@ -17,11 +18,11 @@ from llpgan.estimators.base import LLPClassifier
 from llpgan.evaluation.selection import QUICK, Comparison, WithinBagKFold
 from llpgan.evaluation.selection import compare as compared
 from llpgan.evaluation.selection.candidates import OVERALL
-from llpgan.evaluation.selection.comparison_view import as_figure, as_markdown, as_table
+from llpgan.evaluation.selection.comparison_view import as_markdown, as_table
 from llpgan.evaluation.selection.trials import Row
 from llpgan.persistence import save
 from llpgan.persistence.manifest import MODEL_FOLDER, REPORT
-from llpgan.report import render
+from llpgan.report import ComparisonDisplay, render
 from llpgan.utils.atomic_files import clear_halves, whole_file
 from llpgan.utils.output_paths import claimed_folder, refuse_input
 
@@ -154,7 +155,9 @@ def _write(found: Comparison, folder: Path) -> None:
         _refuse_others(path)
     with whole_file(table) as aside:
         aside.write_text(f"{as_markdown(found)}\n<!-- {_MARK} -->\n", encoding="utf-8")
-    figure = as_figure(found)
+    judged = [result for result in found.results if result.score is not None]
+    figure = Figure(figsize=(7, 1.2 + 0.4 * len(judged)), layout="constrained")
+    ComparisonDisplay.from_comparison(found, ax=figure.add_subplot())
     for path, field in ((svg, "Creator"), (png, "Software")):
         with whole_file(path) as aside:
             figure.savefig(aside, metadata={field: _MARK})

@@ -7,7 +7,23 @@
 True
 """
 
+from llpgan.report.displays import (
+    ComparisonDisplay,
+    GroupSharesDisplay,
+    LearningCurveDisplay,
+    ProportionDisplay,
+    ReliabilityDisplay,
+)
 from llpgan.report.page import render
 from llpgan.report.story import Story, tell
 
-__all__ = ["Story", "render", "tell"]
+__all__ = [
+    "ComparisonDisplay",
+    "GroupSharesDisplay",
+    "LearningCurveDisplay",
+    "ProportionDisplay",
+    "ReliabilityDisplay",
+    "Story",
+    "render",
+    "tell",
+]
