@@ -22,9 +22,9 @@ from llpgan.evaluation.selection.comparison_view import as_markdown, as_table
 from llpgan.evaluation.selection.trials import Row
 from llpgan.persistence import save
 from llpgan.persistence.manifest import MODEL_FOLDER, REPORT
-from llpgan.report import ComparisonDisplay, render
+from llpgan.report import ComparisonDisplay, comparison_page, render
 from llpgan.utils.atomic_files import clear_halves, whole_file
-from llpgan.utils.output_paths import claimed_folder, refuse_input
+from llpgan.utils.output_paths import claimed_folder, output_if_named, refuse_input
 
 _MARK = "written by llpgan compare"
 
@@ -43,6 +43,7 @@ def compare(
     n_jobs: int = 1,
     time_limit: float | None = None,
     out: str = "comparison",
+    html: str | None = None,
     report: bool = True,
     overwrite: bool = False,
     **tables: Any,
@@ -68,13 +69,17 @@ def compare(
         n_jobs: how many processes; -1 for one per core.
         time_limit: seconds that one fit may take; a method that takes longer is left out.
         out: the folder for the rows, the table, the picture and the model.
+        html: a file (.html) for a page on the comparison.
         report: whether to write a report on the model.
-        overwrite: replace the model that is there.
+        overwrite: replace the model that is there, and the page.
         tables: see Bags.from_tables.
     """
     refuse_idle_names(label_names, tables)
     folder, inputs = Path(out), tables_in(data, tables)
-    with claimed_folder(folder / "model", MODEL_FOLDER, overwrite=overwrite, inputs=inputs):
+    with (
+        claimed_folder(folder / "model", MODEL_FOLDER, overwrite=overwrite, inputs=inputs),
+        output_if_named(html, overwrite=overwrite, inputs=inputs) as page,
+    ):
         for path in _results(folder):
             _refuse_others(path)
             refuse_input(path, inputs)
@@ -99,6 +104,8 @@ def compare(
         )
         terminal().print(as_table(found))
         _write(found, folder)
+        if page is not None:
+            page.write_text(comparison_page(Path(data).name, origin(data, bags, tables), found), encoding="utf-8")
         _say_doubt(console, found)
         console.print(f"training {found.chosen} on all bags")
         model, seconds = trained(found.methods[found.chosen], bags, random_state)

@@ -1,6 +1,7 @@
 """``llpgan inspect``: what bags can tell, before anything is trained."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from rich.table import Table
 from llpgan.bags import Bags
 from llpgan.cli.command_options import passing_on
 from llpgan.cli.console import terminal
+from llpgan.cli.fit import origin
 from llpgan.cli.model_inputs import tables_in
 from llpgan.evaluation import (
     Inspection,
@@ -18,6 +20,7 @@ from llpgan.evaluation import (
     learning_curve,
     randomness_test,
 )
+from llpgan.report import InspectionPage
 from llpgan.utils.output_paths import output_if_named
 
 
@@ -28,6 +31,7 @@ def inspect(
     curve: bool = True,
     random_state: int = 0,
     out: str | None = None,
+    html: str | None = None,
     overwrite: bool = False,
     **tables: Any,
 ) -> Inspection:
@@ -41,20 +45,26 @@ def inspect(
         curve: whether to refit a quick method on parts of the bags, to see what more bags would bring.
         random_state: of the random draws.
         out: a file (.json) for the figures; they are always shown.
-        overwrite: replace the file that is there.
+        html: a file (.html) for a page with charts and tables.
+        overwrite: replace the files that are there.
         tables: see Bags.from_tables.
     """
-    with output_if_named(out, overwrite=overwrite, inputs=tables_in(data, tables)) as aside:
+    outputs = [output_if_named(path, overwrite=overwrite, inputs=tables_in(data, tables)) for path in (out, html)]
+    with outputs[0] as aside, outputs[1] as page:
         bags = Bags.from_tables(data, **tables)
         found = inspect_bags(bags)
         randomness = randomness_test(bags, random_state=random_state)
         steps = learning_curve(bags, random_state=random_state) if curve and bags.instances.ndim == 2 else None
         console = terminal()
         console.print(_facts(found))
-        for line in in_words(found, randomness, steps):
+        lines = in_words(found, randomness, steps)
+        for line in lines:
             console.print(f"- {line}")
         if aside is not None:
             aside.write_text(json.dumps(_as_json(found, randomness, steps), indent=2) + "\n")
+        if page is not None:
+            told = InspectionPage(Path(data).name, origin(data, bags, tables), bags, found, lines, steps)
+            page.write_text(told.render(), encoding="utf-8")
     return found
 
 

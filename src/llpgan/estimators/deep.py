@@ -29,6 +29,7 @@ from llpgan.training.checkpoints import Checkpoint
 from llpgan.training.chunked_gradients import as_tensor, refuse_batch_norm
 from llpgan.training.devices import device_named, launched, precision_for
 from llpgan.training.distributed import Ranks
+from llpgan.training.epoch_history import EpochHistory
 from llpgan.training.epoch_listeners import progress, tensorboard
 from llpgan.training.input_scaling import Scaling
 from llpgan.training.launch_environment import processes
@@ -176,7 +177,7 @@ class DeepClassifier(LLPClassifier):
             torch.manual_seed(seed)
             objective = self._objective(bags, fabric)
         with self._listeners(ranks) as listeners:
-            classifier, self.history_ = train(
+            classifier, history = train(
                 objective,
                 training,
                 self._plan(bags, seed),
@@ -187,6 +188,7 @@ class DeepClassifier(LLPClassifier):
                 checkpoint=self._checkpoint(bags),
                 listeners=listeners,
             )
+        self.history_ = EpochHistory(history)
         self._keep(classifier, objective)
         refuse_lost(type(self).__name__, self._weights())
         if self._calibrates(bags):

@@ -7,6 +7,7 @@
 True
 """
 
+from llpgan.report.command_pages import InspectionPage, comparison_page, evaluation_page
 from llpgan.report.displays import (
     ComparisonDisplay,
     GroupSharesDisplay,
@@ -16,14 +17,19 @@ from llpgan.report.displays import (
 )
 from llpgan.report.page import render
 from llpgan.report.story import Story, tell
+from llpgan.report.written_report import write_report
 
 __all__ = [
     "ComparisonDisplay",
     "GroupSharesDisplay",
+    "InspectionPage",
     "LearningCurveDisplay",
     "ProportionDisplay",
     "ReliabilityDisplay",
     "Story",
+    "comparison_page",
+    "evaluation_page",
     "render",
     "tell",
+    "write_report",
 ]

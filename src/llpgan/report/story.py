@@ -11,12 +11,14 @@ from llpgan.estimators.base import LLPClassifier
 from llpgan.evaluation import (
     BagScores,
     LabelScores,
+    PartialDependence,
     Rise,
     Verdict,
     bag_scores,
     importance,
     judge_without_labels,
     label_scores,
+    partial_dependence,
 )
 from llpgan.report.image_mosaics import Mosaics, mosaics_of
 from llpgan.report.settings_in_words import Setting, method_in_a_line, settings_of
@@ -24,6 +26,7 @@ from llpgan.utils.arrays import Array
 
 _BINS = 20
 _MOST_COLUMNS = 100
+_MOST_EFFECTS = 9
 _NOT_HELD_OUT = (
     "How often single predictions are right is not told: there are only the bags that the model was trained on, "
     "and it meets those too well to be judged by them. Keep some bags out of training, and run llpgan evaluate on "
@@ -41,6 +44,7 @@ class Story:
         method: the method's name, and ``about`` it in a line.
         settings: all of them, with their usual values.
         notes: remarks on the data.
+        origin: where the proportions came from; empty where nobody said.
         instance_shape: of one instance.
         n_instances: in all bags.
         classes: their names.
@@ -50,6 +54,7 @@ class Story:
         probability_counts: for each class how many instances have a probability in each of 20 equal bins.
         history: a row an epoch; none for methods without epochs.
         rises: how much each column matters; or None, with ``why_no_rises``.
+        effects: of the columns that matter most, the first, in which direction they move the predictions.
         mosaics: real and generated images, where the model makes images.
         verdict: what bags alone tell of single predictions: held-out bags, if there are any. Of the bags that the
             model was trained on it tells the worst case, but no accuracy.
@@ -61,6 +66,7 @@ class Story:
     about: str
     settings: tuple[Setting, ...]
     notes: tuple[str, ...]
+    origin: str
     instance_shape: tuple[int, ...]
     n_instances: int
     classes: tuple[str, ...]
@@ -74,6 +80,7 @@ class Story:
     history: tuple[Mapping[str, float], ...]
     rises: Mapping[str, Rise] | None
     why_no_rises: str
+    effects: tuple[PartialDependence, ...]
     mosaics: Mosaics | None
     verdict: Verdict
     labels: LabelScores | None
@@ -86,6 +93,7 @@ def tell(
     title: str,
     notes: Sequence[str] = (),
     columns: Mapping[str, Sequence[int]] | None = None,
+    origin: str = "",
     labels: ArrayLike | None = None,
     held_out: Bags | None = None,
 ) -> Story:
@@ -97,6 +105,7 @@ def tell(
         title: of the page.
         notes: remarks on the data, such as "column 'id' left out: every value is different".
         columns: for each column of the user's table, its columns among the instances; by default each is its own.
+        origin: where the proportions came from, such as "proportions: those of results.csv".
         labels: the class of each instance, in the order of ``bags.instances``; only for scores.
         held_out: bags that the model was not trained on; only for scores.
     """
@@ -105,12 +114,14 @@ def tell(
     probabilities = model.predict_proba(bags)
     groups = _each_column(bags) if columns is None else columns
     why_no_rises = _why_no_rises(bags, groups)
+    rises = None if why_no_rises else _rises(model, bags, groups)
     return Story(
         title=title,
         method=type(model).__name__,
         about=method_in_a_line(model),
         settings=settings_of(model),
         notes=tuple(notes),
+        origin=origin,
         instance_shape=bags.instances.shape[1:],
         n_instances=len(bags.instances),
         classes=tuple(str(name) for name in bags.classes.tolist()),
@@ -122,8 +133,9 @@ def tell(
         held_out=None if held_out is None else bag_scores(held_out, model.predict_proba(held_out)),
         probability_counts=_counts(probabilities),
         history=tuple(getattr(model, "history_", ())),
-        rises=None if why_no_rises else _rises(model, bags, groups),
+        rises=rises,
         why_no_rises=why_no_rises,
+        effects=_effects(model, bags, groups, rises),
         mosaics=mosaics_of(model, bags),
         verdict=_verdict(model, bags, probabilities, held_out),
         labels=None if labels is None else label_scores(labels, probabilities, bags.classes),
@@ -163,6 +175,18 @@ def _why_no_rises(bags: Bags, groups: Mapping[str, Sequence[int]]) -> str:
 def _rises(model: LLPClassifier, bags: Bags, groups: Mapping[str, Sequence[int]]) -> dict[str, Rise]:
     repeats = 5
     return importance(model, bags, groups, repeats=repeats, max_rows=_rows_each(len(groups) * repeats))
+
+
+def _effects(
+    model: LLPClassifier, bags: Bags, groups: Mapping[str, Sequence[int]], rises: Mapping[str, Rise] | None
+) -> tuple[PartialDependence, ...]:
+    """Of the columns whose shuffling is felt: those with a rise of more than two standard deviations."""
+    if rises is None:
+        return ()
+    felt = [name for name, rise in rises.items() if rise.mean > 2 * rise.sd and rise.mean > 0]
+    chosen = sorted(felt, key=lambda name: -rises[name].mean)[:_MOST_EFFECTS]
+    found = partial_dependence(model, bags, {name: groups[name] for name in chosen})
+    return tuple(found.values())
 
 
 def _rows_each(n_shuffles: int) -> int:

@@ -58,7 +58,7 @@ def test_shares_of_bags_are_drawn_and_the_worst_are_named(ax, bags):
     worst = np.abs(bags.proportions[:, 1] - predicted).argsort()[::-1][:2]
     written = {text.get_text().strip() for text in ax.texts}
     assert written == {str(bags.bag_ids[bag]) for bag in worst}
-    assert f"predicted {predicted[0]:.1%}" in display.hover_["bags"][0]
+    assert f"predicted {100 * predicted[0]:.1f} %" in display.hover_["bags"][0]
     assert drawn(display, ax)
 
 
@@ -152,14 +152,14 @@ def test_group_shares_are_taken_from_any_table(ax, kind):
     display = GroupSharesDisplay.from_shares(shares, ax=ax)
     assert display.groups == ["young", "old"]
     np.testing.assert_allclose(points(ax, "class-0")[:, 0], [0.3, 0.6])
-    assert display.hover_["class-0"][0] == "young: yes 30.0%, 95 % interval 20.0% to 40.0%"
+    assert display.hover_["class-0"][0] == "young: yes 30.0 %, 95 % interval 20.0 % to 40.0 %"
     assert drawn(display, ax)
 
 
 def test_group_shares_without_intervals_and_of_chosen_classes(ax):
     bare = {name: SHARES[name] for name in ("group", "class", "share")}
     display = GroupSharesDisplay.from_shares(bare, classes=["no", "yes"], ax=ax)
-    assert display.hover_["class-0"] == ["young: no 70.0%", "old: no 40.0%"]
+    assert display.hover_["class-0"] == ["young: no 70.0 %", "old: no 40.0 %"]
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["no", "yes"]
     with pytest.raises(ValueError, match=r"no column 'group'.*it has class, share"):
         GroupSharesDisplay.from_shares({"class": ["a"], "share": [1.0]}, ax=ax)

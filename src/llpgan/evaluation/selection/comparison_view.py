@@ -4,6 +4,7 @@ from rich.table import Table
 
 from llpgan.evaluation.selection.candidates import OVERALL
 from llpgan.evaluation.selection.comparison import Comparison, Result
+from llpgan.utils.notebook_html import html_table
 
 _HEAD = ("method", "score", "worse than the best by", "seconds a fold", "")
 SCORES_IN_WORDS = {
@@ -15,7 +16,7 @@ SCORES_IN_WORDS = {
 
 def as_cells(comparison: Comparison) -> list[tuple[str, ...]]:
     """A row a method, the best first: its score, how much worse than the best with the standard error, seconds."""
-    return [(result.name, *_figures(result), _remark(comparison, result)) for result in comparison.results]
+    return [(result.name, *_figures(result), remark(comparison, result)) for result in comparison.results]
 
 
 def as_table(comparison: Comparison) -> Table:
@@ -37,6 +38,13 @@ def as_markdown(comparison: Comparison) -> str:
     return "\n".join(["# Comparison", "", about, "", *lines, *([""] if notes else []), *notes]) + "\n"
 
 
+def as_html(comparison: Comparison) -> str:
+    """For a notebook."""
+    columns = dict(zip(_HEAD, zip(*as_cells(comparison), strict=True), strict=True))
+    note = "± one standard error of the difference, bag by bag; the lower the score, the better."
+    return html_table(columns, SCORES_IN_WORDS[comparison.score].capitalize(), most=40, note=note)
+
+
 def _figures(result: Result) -> tuple[str, str, str]:
     seconds = "" if result.seconds is None else f"{result.seconds:.1f}"
     if result.score is None:
@@ -44,7 +52,8 @@ def _figures(result: Result) -> tuple[str, str, str]:
     return f"{result.score:.4f}", f"{result.worse_by:.4f} ± {result.error:.4f}", seconds
 
 
-def _remark(comparison: Comparison, result: Result) -> str:
+def remark(comparison: Comparison, result: Result) -> str:
+    """What there is to say of a method: chosen, near the best, or why it failed."""
     if result.failed:
         return result.failed
     if result.name == comparison.chosen:

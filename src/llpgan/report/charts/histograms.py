@@ -72,6 +72,7 @@ def _bars(axes: Axes, counts: Array, edges: Array, texts: Sequence[str]) -> Hove
     axes.grid(axis="y")
     axes.spines["left"].set_visible(False)
     axes.tick_params(length=0)
+    axes.tick_params(axis="x", pad=7)
     return {f"bar-{place}": [text] for place, text in enumerate(texts)}
 
 

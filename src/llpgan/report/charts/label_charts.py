@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from llpgan.evaluation import LabelScores
-from llpgan.report.charts.svg_canvas import BLUE, CARD, INK, PAGE, Hover, svg
+from llpgan.report.charts.svg_canvas import BLUE, INK, PAGE, Hover, svg
 from llpgan.report.displays.reliability_display import ReliabilityDisplay
 from llpgan.report.formatting import count, shorten
 
@@ -21,7 +21,7 @@ def calibration(scores: LabelScores) -> Markup:
     def draw(axes: Axes) -> Hover:
         return ReliabilityDisplay(scores.calibration).plot(axes, palette=PAGE).hover_
 
-    return svg("calibration", draw, height=400)
+    return svg("calibration", draw, height=390)
 
 
 def confusion(scores: LabelScores, classes: tuple[str, ...]) -> Markup:
@@ -42,13 +42,12 @@ def confusion(scores: LabelScores, classes: tuple[str, ...]) -> Markup:
         axes.spines[:].set_visible(False)
         return {}
 
-    return svg("confusion", draw, height=400)
+    return svg("confusion", draw, height=390)
 
 
 def _cell(axes: Axes, place: tuple[int, int], counts: NDArray[Any], share: float) -> None:
     row, column = place
-    axes.bar(column, 0.96, 0.96, bottom=row - 0.48, color=BLUE, alpha=0.06 + 0.94 * share)
+    axes.bar(column, 0.96, 0.96, bottom=row - 0.48, color=BLUE, alpha=0.04 + 0.41 * share)
     if n := int(counts[place]):
         size = 14 if len(counts) <= 4 else max(6, 13 - len(counts) / 2.5)
-        colour = CARD if share > 0.5 else INK
-        axes.text(column, row, count(n), ha="center", va="center", fontsize=size, color=colour)
+        axes.text(column, row, count(n), ha="center", va="center", fontsize=size, color=INK)

@@ -56,4 +56,4 @@ def _curves(story: Story, chart: str, title: str, names: tuple[str, ...]) -> Mar
         axes.set_title(shorten(title, 40))
         return LearningCurveDisplay.of_history(story.history, names).plot(axes, palette=PAGE).hover_
 
-    return svg(chart, draw, height=300 + 20 * len(names))
+    return svg(chart, draw, height=280 + 22 * len(names))

@@ -20,7 +20,7 @@ def predicted_against_given(bags: ToldBags, k: int) -> Markup:
     def draw(axes: Axes) -> Hover:
         return _display(bags, k, MOST_POINTS).plot(axes, n_named=_NAMED, palette=PAGE).hover_
 
-    return svg(f"given-{k}", draw, height=440)
+    return svg(f"given-{k}", draw, height=410)
 
 
 def predicted_against_given_small(bags: ToldBags, k: int) -> Markup:

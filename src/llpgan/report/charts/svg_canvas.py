@@ -61,7 +61,7 @@ Hover = Mapping[str, Sequence[str]]  # for each group of marks, the text of each
 
 
 def svg(
-    name: str, draw: Callable[[Axes], Hover], *, width: float = 460, height: float = 300, text: float = 12.5
+    name: str, draw: Callable[[Axes], Hover], *, width: float = 420, height: float = 280, text: float = 13
 ) -> Markup:
     """A chart of so many pixels that ``draw`` fills. No other has its name: all ids in it begin with it.
 

@@ -81,6 +81,15 @@ def in_percent(axis: Axis, steps: int) -> None:
     axis.set_major_formatter(PercentFormatter(1, decimals=0))
 
 
+def percent(share: float) -> str:
+    """A share in text, with one decimal.
+
+    >>> percent(0.1234)
+    '12.3 %'
+    """
+    return f"{100 * share:.1f} %"
+
+
 def quiet(ax: Axes, grid: Literal["x", "y", "both"], palette: Palette) -> None:
     """A grid behind the data, no tick marks, and no frame above and to the right."""
     ax.set_axisbelow(True)

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
-from llpgan.report.displays.drawing import Display, Palette, axes_or_new, in_percent, legend_below, quiet
+from llpgan.report.displays.drawing import Display, Palette, axes_or_new, in_percent, legend_below, percent, quiet
 from llpgan.report.short_names import shorten
 
 _CLASS_NAMES = ("class", "outcome")
@@ -142,10 +142,10 @@ class GroupSharesDisplay(Display):
         ax.scatter(self.shares[rows], y, 40, color=tint, label=shorten(name), gid=f"class-{place}", zorder=3)
 
     def _about(self, row: int) -> str:
-        said = f"{self.groups[row]}: {self.classes[row]} {self.shares[row]:.1%}"
+        said = f"{self.groups[row]}: {self.classes[row]} {percent(self.shares[row])}"
         if not np.isfinite(self.low[row]):
             return said
-        return f"{said}, 95 % interval {self.low[row]:.1%} to {self.high[row]:.1%}"
+        return f"{said}, 95 % interval {percent(self.low[row])} to {percent(self.high[row])}"
 
 
 def _columns(shares: Any) -> dict[str, list[Any]]:

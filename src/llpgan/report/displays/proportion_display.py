@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from llpgan.bags import Bags
 from llpgan.estimators.base import LLPClassifier
-from llpgan.evaluation import bag_scores
-from llpgan.report.displays.drawing import DASHED, Display, Palette, axes_or_new, in_percent, quiet
+from llpgan.evaluation.bag_scores import bag_scores
+from llpgan.report.displays.drawing import DASHED, Display, Palette, axes_or_new, in_percent, percent, quiet
 from llpgan.report.displays.name_placing import place_names
 from llpgan.report.short_names import shorten
 from llpgan.utils.arrays import Array
@@ -173,15 +173,15 @@ class ProportionDisplay(Display):
 
     def _about(self, bag: int) -> str:
         return (
-            f"{shorten(self.bag_names[bag], 60)}: given {self.given[bag]:.1%}, predicted "
-            f"{self.predicted[bag]:.1%}, {self.sizes[bag]:,} instances"
+            f"{shorten(self.bag_names[bag], 60)}: given {percent(self.given[bag])}, predicted "
+            f"{percent(self.predicted[bag])}, {self.sizes[bag]:,} instances"
         )
 
     def _name(self, ax: Axes, bags: Array, colours: Palette) -> None:
         """A ring around each of these points, and its name."""
         low, high = ax.get_xlim()
         points = (np.column_stack([self.given, self.predicted]) - low) / (high - low)
-        text = 0.9 * _font_size(ax)
+        text = _font_size(ax)
         names = [shorten(self.bag_names[bag], 24) for bag in bags]
         sizes = [((len(name) + 1) * _LETTER * text / _side(ax), 1.15 * text / _side(ax)) for name in names]
         ax.scatter(

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from llpgan.estimators.base import LLPClassifier
 from llpgan.evaluation import CalibrationBin, label_scores
-from llpgan.report.displays.drawing import DASHED, Display, Palette, axes_or_new, in_percent, quiet
+from llpgan.report.displays.drawing import DASHED, Display, Palette, axes_or_new, in_percent, percent, quiet
 
 
 @dataclass(eq=False)
@@ -117,5 +117,10 @@ class ReliabilityDisplay(Display):
             in_percent(axis, 5)
         return self._drawn_on(
             ax,
-            {"groups": [f"{b.n:,} instances: sure {b.confidence:.1%}, right {b.accuracy:.1%}" for b in self.bins]},
+            {
+                "groups": [
+                    f"{b.n:,} instances: sure {percent(b.confidence)}, right {percent(b.accuracy)}"
+                    for b in self.bins
+                ]
+            },
         )
