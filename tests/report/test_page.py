@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from llpgan import Bags, MeanMap
-from llpgan.report import render, tell
+from llpgan.report import GroupSharesDisplay, render, tell
 from llpgan.report.data_tables import MOST_ROWS
 from tests.report.conftest import page_on, told
 
@@ -191,6 +191,14 @@ def test_effects_have_a_direction():
     assert f"rises: {100 * effect.predicted[0, 1]:.1f} % at {effect.names[0]}" in part
 
 
+def test_shares_by_group_are_told_where_they_are_given():
+    shares = GroupSharesDisplay.of({"group": ["young", "old"], "class": ["yes"] * 2, "share": [0.25, 0.5]})
+    page = render(replace(told("table", False), shares=shares))
+    shown, _ = table_of(page, "Shares of classes by group")
+    assert shown == [["young", "yes", "25.0 %", "", ""], ["old", "yes", "50.0 %", "", ""]]
+    assert "<title>old: yes 50.0 %</title>" in section(page, "groups")
+
+
 def test_every_mark_of_a_chart_has_a_text():
     story, page = told("table", False), page_on("table", False)
     chart = page[page.index('id="given-1-bags"') :].partition("</svg>")[0]
@@ -238,3 +246,29 @@ def test_accuracy_without_labels_is_promised_from_held_out_random_bags_only():
     refused = section(render(tell(model, bags, title="", held_out=by_value)), "without-labels")
     assert "can be told only from random bags" in refused
     assert "Accuracy, from" not in refused
+
+
+def luminance(colour):
+    channels = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one, other):
+    darker, lighter = sorted([luminance(one), luminance(other)])
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+@pytest.mark.parametrize("theme", [0, 1, 2], ids=["light", "dark", "print"])
+def test_text_and_marks_have_the_contrast_that_wcag_asks_for(theme):
+    style = page_on("table", False).partition("</style>")[0]
+    themes = [
+        dict(re.findall(r"--(\w+): (#\w{6});", block))
+        for block in re.findall(r":root \{(.*?)\}", style, re.DOTALL)
+    ]
+    colours = themes[0] | themes[theme]
+    for text in ("ink", "soft", "blue"):
+        for ground in ("card", "paper", "tint"):
+            assert contrast(colours[text], colours[ground]) >= 4.5, (text, ground)
+    for mark in ("blue", "orange", "green", "edge"):
+        assert contrast(colours[mark], colours["card"]) >= 3, mark

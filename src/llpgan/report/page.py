@@ -31,6 +31,7 @@ def sections_of(story: Story) -> dict[str, str]:
     there = {
         "learning": bool(story.history),
         "importance": story.rises is not None,
+        "groups": story.shares is not None,
         "samples": story.mosaics is not None,
         "labels": story.labels is not None,
     }
@@ -41,6 +42,7 @@ def sections_of(story: Story) -> dict[str, str]:
         "bags": "Bags",
         "probabilities": "Probabilities",
         "importance": "What matters",
+        "groups": "Groups",
         "samples": "Samples",
         "without-labels": "Without labels",
         "labels": "Labels",

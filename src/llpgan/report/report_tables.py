@@ -9,6 +9,7 @@ from llpgan.evaluation import BagScores, Inspection, LabelScores, LearningCurve,
 from llpgan.evaluation.selection import Comparison
 from llpgan.evaluation.selection.comparison_view import remark
 from llpgan.report.data_tables import Column, DataTable
+from llpgan.report.displays.group_shares_display import GroupSharesDisplay
 from llpgan.report.formatting import count, percent
 from llpgan.report.short_names import shorten
 
@@ -92,6 +93,22 @@ def effects_table(effects: Sequence[PartialDependence]) -> DataTable:
             Column("Column", [effect.column for effect, _ in cells], is_number=False),
             Column("Value", [effect.names[place] for effect, place in cells], is_number=False),
             *shares,
+        ),
+    )
+
+
+def groups_table(shares: GroupSharesDisplay) -> DataTable:
+    """The share of each class in each group."""
+    ends = [[None if np.isnan(end) else end for end in ends.tolist()] for ends in (shares.low, shares.high)]
+    return DataTable(
+        "groups",
+        "Shares of classes by group",
+        (
+            Column("Group", list(shares.groups), is_number=False),
+            Column("Class", list(shares.classes), is_number=False),
+            Column("Share", shares.shares.tolist(), percent),
+            Column("From", ends[0], percent),
+            Column("To", ends[1], percent),
         ),
     )
 

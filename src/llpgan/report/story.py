@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,6 +21,7 @@ from llpgan.evaluation import (
     label_scores,
     partial_dependence,
 )
+from llpgan.report.displays.group_shares_display import GroupSharesDisplay
 from llpgan.report.image_mosaics import Mosaics, mosaics_of
 from llpgan.report.settings_in_words import Setting, method_in_a_line, settings_of
 from llpgan.utils.arrays import Array
@@ -59,6 +61,7 @@ class Story:
         verdict: what bags alone tell of single predictions: held-out bags, if there are any. Of the bags that the
             model was trained on it tells the worst case, but no accuracy.
         labels: the scores by labels, where there are any.
+        shares: shares of classes by group, where somebody estimated them.
     """
 
     title: str
@@ -84,6 +87,7 @@ class Story:
     mosaics: Mosaics | None
     verdict: Verdict
     labels: LabelScores | None
+    shares: GroupSharesDisplay | None = None
 
 
 def tell(
@@ -96,6 +100,7 @@ def tell(
     origin: str = "",
     labels: ArrayLike | None = None,
     held_out: Bags | None = None,
+    shares: Any = None,
 ) -> Story:
     """All that there is to tell of a trained model.
 
@@ -108,6 +113,7 @@ def tell(
         origin: where the proportions came from, such as "proportions: those of results.csv".
         labels: the class of each instance, in the order of ``bags.instances``; only for scores.
         held_out: bags that the model was not trained on; only for scores.
+        shares: shares of classes by group, in a form that ``GroupSharesDisplay.from_shares`` takes.
     """
     for others in (bags,) if held_out is None else (bags, held_out):
         _refuse_other_classes(model, others)
@@ -139,6 +145,7 @@ def tell(
         mosaics=mosaics_of(model, bags),
         verdict=_verdict(model, bags, probabilities, held_out),
         labels=None if labels is None else label_scores(labels, probabilities, bags.classes),
+        shares=None if shares is None else GroupSharesDisplay.of(shares),
     )
 
 

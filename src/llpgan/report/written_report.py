@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from numpy.typing import ArrayLike
 
@@ -22,6 +23,7 @@ def write_report(
     origin: str = "",
     labels: ArrayLike | None = None,
     held_out: Bags | None = None,
+    shares: Any = None,
     overwrite: bool = False,
 ) -> Path:
     """Write a page on a trained model: one HTML file that loads nothing.
@@ -44,6 +46,8 @@ def write_report(
         The class of each instance, in the order of ``bags.instances``; used only for scores.
     held_out : Bags, optional
         Bags that the model was not trained on; used only for scores.
+    shares : table or result, optional
+        Shares of classes by group, in a form that :meth:`GroupSharesDisplay.from_shares` takes.
     overwrite : bool, default=False
         Replace the file if it exists.
 
@@ -64,6 +68,7 @@ def write_report(
             origin=origin,
             labels=labels,
             held_out=held_out,
+            shares=shares,
         )
         aside.write_text(render(story), encoding="utf-8")
     return Path(path)

@@ -138,9 +138,10 @@ def test_a_comparison_has_a_point_for_each_method_that_was_judged(ax, bags):
     assert drawn(display, ax)
 
 
-class WithColumns:
-    def columns(self):
-        return {("outcome" if name == "class" else name): column for name, column in SHARES.items()}
+class Result:
+    groups, outcomes = ("young", "old"), ("no", "yes")
+    shares = np.array([[0.7, 0.3], [0.4, 0.6]])
+    intervals = shares - 0.1, shares + 0.1
 
 
 @pytest.mark.parametrize("kind", ["dict", "pandas", "polars", "result"])
@@ -148,12 +149,20 @@ def test_group_shares_are_taken_from_any_table(ax, kind):
     if kind in ("pandas", "polars"):
         shares = pytest.importorskip(kind).DataFrame(SHARES)
     else:
-        shares = SHARES if kind == "dict" else WithColumns()
+        shares = SHARES if kind == "dict" else Result()
     display = GroupSharesDisplay.from_shares(shares, ax=ax)
     assert display.groups == ["young", "old"]
     np.testing.assert_allclose(points(ax, "class-0")[:, 0], [0.3, 0.6])
     assert display.hover_["class-0"][0] == "young: yes 30.0 %, 95 % interval 20.0 % to 40.0 %"
     assert drawn(display, ax)
+
+
+def test_groups_of_several_columns_are_told_apart(ax):
+    result = Result()
+    result.groups, result.intervals = (("old", 0), ("old", None)), None
+    display = GroupSharesDisplay.from_shares(result, ax=ax)
+    assert display.groups == ["old, 0", "old, missing"]
+    assert display.hover_["class-0"] == ["old, 0: yes 30.0 %", "old, missing: yes 60.0 %"]
 
 
 def test_group_shares_without_intervals_and_of_chosen_classes(ax):

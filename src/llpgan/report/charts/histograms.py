@@ -41,7 +41,7 @@ def class_shares(bags: BagFacts, k: int) -> Markup:
     def draw(axes: Axes) -> Hover:
         counts, edges = np.histogram(bags.proportions[:, k], _share_edges(bags))
         hover = _bars(axes, counts, edges, _of_shares(counts, edges, "bags with a share"))
-        axes.set(xlabel=f"share of “{shorten(bags.classes[k])}”", ylabel="bags")
+        axes.set(xlabel=f"share of “{_short(bags, k)}”", ylabel="bags")
         in_percent(axes.xaxis, 2 if len(bags.classes) > 2 else 5)
         return hover
 
@@ -55,11 +55,16 @@ def probabilities(story: Story, k: int) -> Markup:
         counts = story.probability_counts[k]
         edges = np.linspace(0, 1, len(counts) + 1)
         hover = _bars(axes, counts, edges, _of_shares(counts, edges, "instances with a probability"))
-        axes.set(xlabel=f"probability of “{shorten(story.classes[k])}”", ylabel="instances", xlim=(0, 1))
+        axes.set(xlabel=f"probability of “{_short(story, k)}”", ylabel="instances", xlim=(0, 1))
         in_percent(axes.xaxis, 2 if len(story.classes) > 2 else 5)
         return hover
 
     return svg(f"probabilities-{k}", draw, **({} if len(story.classes) == 2 else _SMALL))
+
+
+def _short(bags: BagFacts, k: int) -> str:
+    """The name of a class, shorter in the small charts that there are of many classes."""
+    return shorten(bags.classes[k], 18 if len(bags.classes) == 2 else 11)
 
 
 def _bars(axes: Axes, counts: Array, edges: Array, texts: Sequence[str]) -> Hover:

@@ -29,7 +29,7 @@ def predicted_against_given_small(bags: ToldBags, k: int) -> Markup:
     def draw(axes: Axes) -> Hover:
         shown = _display(bags, k, MOST_SMALL_POINTS).plot(axes, n_named=0, largest=40, palette=PAGE)
         axes.set(xlabel="given", ylabel="predicted")
-        axes.set_title(shorten(bags.classes[k], 22))
+        axes.set_title(shorten(bags.classes[k], 16))
         return shown.hover_
 
     return svg(f"given-{k}", draw, width=230, height=240, text=14)

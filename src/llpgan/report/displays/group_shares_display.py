@@ -15,11 +15,26 @@ _CLASS_NAMES = ("class", "outcome")
 _MOST_CLASSES = 6
 
 
-class HasColumns(Protocol):
-    """A result that gives its table as a dict of columns."""
+class SharesByGroup(Protocol):
+    """A result with a share for each group and outcome, such as ``GroupShares``.
 
-    def columns(self) -> Mapping[str, Sequence[Any]]:
-        """With one row for each group and class: group, class (or outcome), share, low and high."""
+    Attributes
+    ----------
+    groups, outcomes : sequence
+        The names; a group is a tuple if several columns make it.
+    shares : ndarray of shape (n_groups, n_outcomes)
+        The share of each outcome in each group.
+    intervals : pair of ndarray of that shape, or None
+        The low and the high ends of the intervals.
+    """
+
+    groups: Sequence[Any]
+    outcomes: Sequence[Any]
+    shares: NDArray[np.float64]
+
+    @property
+    def intervals(self) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+        """The low and the high ends."""
 
 
 @dataclass(eq=False)
@@ -68,9 +83,9 @@ class GroupSharesDisplay(Display):
 
         Parameters
         ----------
-        shares : mapping of columns, frame, or a result with a method ``columns``
-            The columns ``group``, ``class`` (or ``outcome``) and ``share``; and ``low`` and ``high``, the ends of
-            the intervals, if there are any.
+        shares : mapping of columns, frame, or SharesByGroup
+            A table has the columns ``group``, ``class`` (or ``outcome``) and ``share``; and ``low`` and ``high``,
+            the ends of the intervals, if there are any.
         classes : sequence, optional
             The classes that are shown; by default the second of two, and all of more.
         ax : matplotlib.axes.Axes, optional
@@ -149,11 +164,11 @@ class GroupSharesDisplay(Display):
 
 
 def _columns(shares: Any) -> dict[str, list[Any]]:
-    """The columns as lists, whatever they came in: a mapping, :class:`HasColumns`, or a frame."""
+    """The columns as lists, whatever they came in: a mapping, :class:`SharesByGroup`, or a frame."""
     if isinstance(shares, Mapping):
         table: Any = shares
-    elif callable(getattr(shares, "columns", None)):
-        table = shares.columns()
+    elif all(hasattr(shares, name) for name in ("groups", "outcomes", "shares", "intervals")):
+        table = _of_result(shares)
     else:  # a frame, whose columns are names
         table = {name: shares[name] for name in getattr(shares, "columns", ())}
     found = {str(name): list(values) for name, values in table.items()}
@@ -168,6 +183,16 @@ def _columns(shares: Any) -> dict[str, list[Any]]:
     return found
 
 
+def _of_result(result: SharesByGroup) -> dict[str, list[Any]]:
+    """One row for each group and outcome."""
+    low, high = result.intervals or (np.full_like(result.shares, np.nan),) * 2
+    return {
+        "group": [group for group in result.groups for _ in result.outcomes],
+        "class": list(result.outcomes) * len(result.groups),
+        **{name: t.ravel().tolist() for name, t in (("share", result.shares), ("low", low), ("high", high))},
+    }
+
+
 def _shown_classes(of_row: Sequence[str], wanted: Sequence[Any] | None) -> list[str]:
     there = list(dict.fromkeys(of_row))
     if wanted is None:
@@ -179,7 +204,8 @@ def _shown_classes(of_row: Sequence[str], wanted: Sequence[Any] | None) -> list[
 
 
 def _text(group: Any) -> str:
-    return ", ".join(map(str, group)) if isinstance(group, tuple) else str(group)
+    parts = group if isinstance(group, tuple) else (group,)
+    return ", ".join("missing" if part is None else str(part) for part in parts)
 
 
 def _tints(colours: Palette) -> tuple[str, ...]:

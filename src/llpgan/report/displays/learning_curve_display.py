@@ -156,11 +156,11 @@ class LearningCurveDisplay(Display):
             Itself.
         """
         ax, colours = axes_or_new(ax), palette or Palette.of_matplotlib()
-        if self.marked is not None:
-            ax.axvline(self.marked, color=colours.soft, linewidth=1, linestyle=DASHED, label="kept")
         hover: dict[str, list[str]] = {}
         for place, (name, points) in enumerate(self.curves.items()):
             hover[f"curve-{place}"] = self._draw(ax, name, points, colours.series[place % 3], place)
+        if self.marked is not None:
+            ax.axvline(self.marked, color=colours.soft, linewidth=1, linestyle=DASHED, label="kept")
         quiet(ax, "y", colours)
         ax.spines["left"].set_visible(False)
         ax.set_xlabel(self.x_name)
