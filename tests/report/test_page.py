@@ -172,7 +172,7 @@ def test_the_table_of_bags_has_all_of_them_with_given_and_predicted_share():
     first = worst[0]
     given, predicted = story.proportions[first, 1], story.scores.predicted[first, 1]
     assert shown[0][3:] == [f"{100 * given:.1f} %", f"{100 * predicted:.1f} %"]
-    assert saved[0] == ["Bag", "Size", "Error", "Given no", "Predicted no", "Given", "Predicted"]
+    assert saved[0] == ["Bag", "Size", "Error", "Given no", "Predicted no", "Given yes", "Predicted yes"]
     assert [float(row[2]) for row in saved[1:]] == story.scores.total_variation[worst].tolist()
 
 

@@ -50,11 +50,9 @@ def _shares(given: Any, predicted: Any, classes: Sequence[Any]) -> list[Column]:
             Column("Predicted", predicted[rows, worst].tolist(), percent),
         ]
     for k, name in enumerate(classes):
-        label = "" if len(classes) == 2 and k == 1 else f" {shorten(name, 24)}"
-        of_class = {"Given": given[:, k], "Predicted": predicted[:, k]}
-        columns += [
-            Column(f"{what}{label}", v.tolist(), percent, is_shown=k in shown) for what, v in of_class.items()
-        ]
+        for what, shares in (("Given", given), ("Predicted", predicted)):
+            head = f"{what} {shorten(name, 24)}"
+            columns.append(Column(head, shares[:, k].tolist(), percent, is_shown=k in shown))
     return columns
 
 

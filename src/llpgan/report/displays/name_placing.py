@@ -8,10 +8,10 @@ import numpy as np
 
 from llpgan.utils.arrays import Array
 
-_ANGLES = np.deg2rad([30, 150, 210, 330, 60, 120, 240, 300, 0, 180])
+_ANGLES = np.deg2rad([30, 150, 210, 330, 60, 120, 240, 300, 0, 180, 78, 102, 258, 282])
 _REACHES = (0.06, 0.10, 0.15, 0.21, 0.28)
 _RING = 0.016
-_COSTS = {"outside": 100.0, "name": 50.0, "line": 25.0, "ring": 20.0, "point": 1.0, "reach": 6.0}
+_COSTS = {"outside": 100.0, "name": 50.0, "line": 25.0, "ring": 20.0, "point": 1.0, "reach": 9.0}
 
 
 class Box(NamedTuple):

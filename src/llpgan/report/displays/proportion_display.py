@@ -193,7 +193,9 @@ class ProportionDisplay(Display):
             linewidths=1.5,
             gid="rings",
         )
-        for bag, name, place in zip(bags, names, place_names(points[bags], sizes, points), strict=True):
+        diagonal = np.repeat(np.linspace(0, 1, 60)[:, None], 2, axis=1)
+        placed = place_names(points[bags], sizes, np.vstack([points, diagonal]))
+        for bag, name, place in zip(bags, names, placed, strict=True):
             ax.plot(*(low + (high - low) * place.line).T, color=colours.orange, linewidth=0.8)
             end, leftwards = low + (high - low) * place.line[1], place.line[1][0] > place.box.left + 1e-9
             written = f"{name} " if leftwards else f" {name}"
