@@ -11,7 +11,7 @@ from llpgan.utils.arrays import Array
 _ANGLES = np.deg2rad([30, 150, 210, 330, 60, 120, 240, 300, 0, 180, 78, 102, 258, 282])
 _REACHES = (0.06, 0.10, 0.15, 0.21, 0.28)
 _RING = 0.016
-_COSTS = {"outside": 100.0, "name": 50.0, "line": 25.0, "ring": 20.0, "point": 1.0, "reach": 9.0}
+_COSTS = {"outside": 100.0, "name": 50.0, "line": 25.0, "ring": 20.0, "point": 1.0, "crossing": 0.7, "reach": 9.0}
 
 
 class Box(NamedTuple):
@@ -85,6 +85,7 @@ def _cost(place: Placed, placed: Sequence[Placed], named: Array, others: Array) 
     cost += _COSTS["reach"] * float(np.linalg.norm(line[1] - line[0]))
     cost += _COSTS["ring"] * float(_widened(box, _RING).holds(named).sum())
     cost += _COSTS["point"] * float(_widened(box, 0.01).holds(others).sum()) if len(others) else 0.0
+    cost += _COSTS["crossing"] * _n_near(steps[4:], others)
     for other in placed:
         cost += _COSTS["name"] * box.covers(_widened(other.box, 0.008))
         cost += _COSTS["line"] * bool(
@@ -93,6 +94,14 @@ def _cost(place: Placed, placed: Sequence[Placed], named: Array, others: Array) 
         cost += _COSTS["line"] * bool(_widened(other.box, 0.006).holds(steps).any())
         cost += _COSTS["line"] * _cross(line, other.line)
     return cost
+
+
+def _n_near(steps: Array, points: Array) -> int:
+    """How many points a line touches."""
+    if not len(points):
+        return 0
+    apart = np.abs(steps[:, None] - points[None]).max(axis=2)
+    return int((apart < _RING / 2).any(axis=0).sum())
 
 
 def _widened(box: Box, by: float) -> Box:
