@@ -137,6 +137,11 @@ def test_without_labels_the_page_says_what_bags_do_not_tell(kind):
     assert "Calibration error" in section(page_on(kind, True), "labels")
 
 
+def test_why_something_was_not_measured_is_a_note():
+    assert "what drives the predictions is not measured" in section(page_on("images", False), "data")
+    assert "not measured" not in section(page_on("table", False), "data")
+
+
 def test_the_page_begins_with_what_was_done():
     story = told("table", False)
     said = section(render(replace(story, origin="proportions: those of results.csv")), "summary")

@@ -69,11 +69,6 @@ def worst_bags(story: ToldBags, most: int = 10) -> list[int]:
     return [int(bag) for bag in (-story.scores.total_variation).argsort(kind="stable")[:most]]
 
 
-def worst_class(story: ToldBags, bag: int) -> int:
-    """The class whose share of a bag is missed by most."""
-    return max(shown_classes(story), key=lambda k: abs(story.proportions[bag, k] - story.scores.predicted[bag, k]))
-
-
 def shape(sides: tuple[int, ...]) -> str:
     """A table's columns, or an image's size, in words.
 

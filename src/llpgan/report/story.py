@@ -171,11 +171,12 @@ def _each_column(bags: Bags) -> dict[str, list[int]]:
 
 def _why_no_rises(bags: Bags, groups: Mapping[str, Sequence[int]]) -> str:
     if bags.instances.ndim != 2:
-        return "The instances are images: a single pixel, shuffled, would tell nothing, so this is not measured."
+        return "Instances are images, and single pixels tell nothing: what drives the predictions is not measured."
     if not groups:
-        return "No columns were named, so this is not measured."
+        return "No columns were named: what drives the predictions is not measured."
     if len(groups) > _MOST_COLUMNS:
-        return f"There are {len(groups)} columns; this is measured, one by one, for {_MOST_COLUMNS} at most."
+        n = len(groups)
+        return f"There are {n} columns: what drives the predictions is measured for {_MOST_COLUMNS} at most."
     return ""
 
 
