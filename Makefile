@@ -20,6 +20,7 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python tools/check_docstrings.py
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks

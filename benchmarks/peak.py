@@ -10,8 +10,8 @@ from torch.utils.flop_counter import FlopCounterMode
 from benchmarks.rows import Row
 from benchmarks.shapes import CIFAR
 from benchmarks.timing import Work, timed_in_turns
-from llpgan.estimators.deep import quick
 from llpgan.training.networks import cifar_classifier
+from llpgan.training.networks.network_making import quick
 
 N, SIDE, ROUNDS = 64, 2048, 15
 

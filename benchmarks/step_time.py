@@ -9,10 +9,11 @@ from benchmarks.rows import Row
 from benchmarks.shapes import CIFAR, MNIST, image_bags
 from benchmarks.timing import Work, ratio_row, timed_in_turns
 from llpgan import DLLP, LLPGAN
-from llpgan.estimators.deep import DeepClassifier, quick
+from llpgan.estimators.deep import DeepClassifier
 from llpgan.training.batches import BagBatch, BagDataset
 from llpgan.training.devices import fabric_for
 from llpgan.training.networks import default_pair
+from llpgan.training.networks.network_making import quick
 from llpgan.training.objectives import Objective
 
 BAG_SIZE, BAGS_A_STEP = 16, 4

@@ -1,4 +1,4 @@
-"""Every snippet and command of the README and of docs/ runs as it is printed, in order, one folder a page."""
+"""Every snippet and command of the README and of docs/ runs as it is printed, in order, one folder per page."""
 
 import re
 import shlex

@@ -18,13 +18,22 @@ if TYPE_CHECKING:
     from llpgan.bags import Bags as Bags
     from llpgan.estimators.alter_svm import AlterSVM as AlterSVM
     from llpgan.estimators.alternating_mean_map import AlternatingMeanMap as AlternatingMeanMap
+    from llpgan.estimators.auto_llp import AutoLLP as AutoLLP
+    from llpgan.estimators.bag_boosting import BagBoosting as BagBoosting
     from llpgan.estimators.bag_logistic import BagLogistic as BagLogistic
     from llpgan.estimators.conv_svm import ConvSVM as ConvSVM
+    from llpgan.estimators.count_llp import CountLLP as CountLLP
     from llpgan.estimators.dllp import DLLP as DLLP
+    from llpgan.estimators.dsq import DSQ as DSQ
     from llpgan.estimators.inv_cal import InvCal as InvCal
     from llpgan.estimators.laplacian_mean_map import LaplacianMeanMap as LaplacianMeanMap
     from llpgan.estimators.llp_gan import LLPGAN as LLPGAN
+    from llpgan.estimators.llp_vat import LLPVAT as LLPVAT
+    from llpgan.estimators.llpfc import LLPFC as LLPFC
     from llpgan.estimators.mean_map import MeanMap as MeanMap
+    from llpgan.estimators.mix_bag import MixBag as MixBag
+    from llpgan.estimators.moment_matching import MomentMatching as MomentMatching
+    from llpgan.estimators.rot import ROT as ROT
     from llpgan.persistence import load as load
     from llpgan.persistence import save as save
     from llpgan.tables import Columns as Columns
@@ -38,16 +47,25 @@ _HOMES = {
 }
 __all__ = [
     "DLLP",
+    "DSQ",
+    "LLPFC",
     "LLPGAN",
+    "LLPVAT",
+    "ROT",
     "AlterSVM",
     "AlternatingMeanMap",
+    "AutoLLP",
+    "BagBoosting",
     "BagLogistic",
     "Bags",
     "Columns",
     "ConvSVM",
+    "CountLLP",
     "InvCal",
     "LaplacianMeanMap",
     "MeanMap",
+    "MixBag",
+    "MomentMatching",
     "load",
     "save",
 ]

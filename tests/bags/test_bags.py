@@ -163,7 +163,7 @@ WRONG = {
     "lengths": (dict(bag_of_row=["Ohio", "Iowa"]), "4 instances, but 2 entries of bag_of_row"),
     "negative counts": (
         dict(proportions=None, counts={"Ohio": [-2, 1], "Iowa": [1, 1]}),
-        "bag 'Ohio': -2 of class 0 is no count",
+        "bag 'Ohio': -2 of class 0 is not a count",
     ),
     "no counts": (
         dict(proportions=None, counts={"Ohio": [0, 0], "Iowa": [1, 1]}),

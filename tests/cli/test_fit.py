@@ -26,8 +26,8 @@ def files(tmp_path, monkeypatch, rng):
 def test_it_says_which_method_it_takes_and_how_well_it_meets_the_bags(capsys):
     assert main.main(FIT) == 0
     said = capsys.readouterr().err
-    assert "BagLogistic is taken, since for tables it is quick" in said
-    assert "BagLogistic: bag error 0." in said
+    assert "AutoLLP is taken, since for tables it weighs trees and a linear model" in said
+    assert "AutoLLP: bag error 0." in said
     assert "the overall shares have 0." in said
 
 

@@ -204,7 +204,7 @@ def test_debug_shows_the_traceback(files):
         (["fit", "people.csv", "--bags", "state"], "there is no option --bags; did you mean --bag?"),
         (
             ["fit", "people.csv", "--method", "Magic"],
-            "there is no method 'Magic'; there are DLLP, LLPGAN, MeanMap",
+            "there is no method 'Magic'; there are DLLP, LLPGAN, MomentMatching",
         ),
         (
             ["fit", "people.csv", "--method", "DLLP", "--method.epoch", "3"],
@@ -248,7 +248,7 @@ def test_help_and_version(capsys):
     assert main.main(["fit", "--help"]) == 0
     said = capsys.readouterr().out
     assert "--proportions" in said
-    assert "the column, or the columns, that say which bag" in said
+    assert "The column or columns that say which bag" in said
 
 
 @pytest.mark.slow

@@ -7,7 +7,8 @@ import pytest
 
 import llpgan
 from llpgan.cli import main
-from llpgan.cli.method_options import made, method_setting, plain_setting
+from llpgan.cli.method_options import made, method_setting, plain_setting, settings_of
+from llpgan.estimators import METHODS
 from llpgan.training.networks import mlp_classifier
 from tests.cli.test_main import FIT, files  # noqa: F401, a fixture
 
@@ -149,6 +150,13 @@ def test_the_help_on_a_method_is_short_and_of_its_settings(capsys, words):
     assert all(f"--method.{name}" in said for name in ("generator_loss", "epochs", "validation_fraction"))
     assert said.index("--method.generator_loss") < said.index("--method.epochs")
     assert "torch" not in said
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_tells_its_settings(capsys, method):
+    assert main.main(["fit", "--method.help", method]) == 0
+    said = capsys.readouterr().out
+    assert all(f"--method.{name}" in said for name in settings_of(method))
 
 
 def test_settings_of_a_config_file_and_of_the_command_line_meet(files):  # noqa: F811

@@ -195,8 +195,8 @@ def test_labels_of_no_class_are_refused_together_and_wrong_one_by_one(blobs):
     ("weights", "said"),
     [
         ([1.0], "sample_weight has shape (1,), but there are 80 rows"),
-        (np.full(80, np.nan), "sample_weight must be finite, not negative, and not all zero"),
-        (np.zeros(80), "sample_weight must be finite, not negative, and not all zero"),
+        (np.full(80, np.nan), "sample_weight must be finite and not negative, but row 0 has nan"),
+        (np.zeros(80), "sample_weight must not all be zero"),
         (["heavy"] * 80, "sample_weight must be numbers, got text"),
     ],
     ids=["length", "nan", "zero", "text"],

@@ -4,11 +4,12 @@ import sys
 import numpy as np
 import pytest
 
+import llpgan
 from llpgan import AlterSVM, ConvSVM, InvCal
 from llpgan.estimators import METHODS
 from llpgan.estimators.one_vs_rest import renormalised
 
-WITH_TORCH = {"DLLP", "LLPGAN"}
+WITH_TORCH = {name for name in METHODS if hasattr(getattr(llpgan, name)(), "precision")}
 
 
 @pytest.mark.parametrize(

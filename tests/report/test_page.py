@@ -132,8 +132,8 @@ def test_colours_are_the_pages(page):
 
 
 def test_without_labels_the_page_says_what_bags_do_not_tell(kind):
-    assert "give labels" in section(page_on(kind, False), "without-labels")
-    assert "give labels" not in section(page_on(kind, True), "without-labels")
+    assert "labels of some instances are needed" in section(page_on(kind, False), "without-labels")
+    assert "labels of some instances are needed" not in section(page_on(kind, True), "without-labels")
     assert "Calibration error" in section(page_on(kind, True), "labels")
 
 
@@ -148,8 +148,8 @@ def test_the_page_begins_with_what_was_done():
     error, overall = (scores.mean_total_variation.value for scores in (story.scores, story.overall))
     assert "MeanMap learned from 96 instances in 12 bags" in said
     assert "Proportions: those of results.csv." in said
-    assert f"by {100 * error:.1f} % on average" in said
-    assert f"miss them by {100 * overall:.1f} %" in said
+    assert f"mean error on these bags is {100 * error:.1f} %" in said
+    assert f"every instance is {100 * overall:.1f} %" in said
     assert "Do not rely" not in said
 
 

@@ -125,12 +125,12 @@ NO_ARRAYS = {
     "array as archive": (
         "data.npz",
         lambda folder: bytes_of(np.save, folder, a=X),
-        "holds a single array: .npy would",
+        "is a single array: rename it to .npy",
     ),
     "archive as array": (
         "data.npy",
         lambda folder: bytes_of(np.savez, folder, a=X),
-        "an archive of arrays: .npz would",
+        "is an archive of arrays: rename it to .npz",
     ),
 }
 

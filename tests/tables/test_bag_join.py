@@ -76,7 +76,7 @@ WRONG_KEYS = {
     "lists": (
         {"bag": [[1]]},
         ["bag"],
-        "p.csv: column 'bag' holds list<item: int64>: one value a row names its bag",
+        "p.csv: column 'bag' holds list<item: int64>: each row needs a single bag id",
     ),
 }
 
@@ -135,7 +135,7 @@ WRONG_TABLES = {
     "twice the same bag": (
         {"state": ["OH", "IA", "OH"], "no": [0, 1, 1], "yes": [1, 0, 0]},
         None,
-        "r.csv: bag 'OH' stands there twice, in rows 0 and 2",
+        "r.csv: bag 'OH' occurs twice, in rows 0 and 2",
     ),
     "text": (
         {"state": ["OH"], "no": ["half"], "yes": [0.5]},
@@ -153,7 +153,11 @@ WRONG_TABLES = {
         ["no", "maybe"],
         "r.csv has no column 'maybe' for",
     ),
-    "no class": ({"state": ["OH"]}, None, "r.csv has no column but the bag's: one more for each class"),
+    "no class": (
+        {"state": ["OH"]},
+        None,
+        "r.csv has only the columns of the bag: it also needs one column per class",
+    ),
     "no bag": ({"no": [1], "yes": [0]}, None, "r.csv has no column 'state'; there are 'no', 'yes'"),
 }
 
@@ -177,8 +181,8 @@ def test_counts_may_be_of_a_larger_population():
 @pytest.mark.parametrize(
     ("no", "yes", "said"),
     [
-        ([1, -2], [1, 5], "r.csv: bag 'OH': -2 of class 'no' is no count"),
-        ([1, 2], [1, None], "r.csv: bag 'OH': nan of class 'yes' is no count"),
+        ([1, -2], [1, 5], "r.csv: bag 'OH': -2 of class 'no' is not a count"),
+        ([1, 2], [1, None], "r.csv: bag 'OH': nan of class 'yes' is not a count"),
         ([0, 2], [0, 1], "r.csv: bag 'IA': its counts sum to 0"),
     ],
 )

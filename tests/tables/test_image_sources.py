@@ -144,7 +144,7 @@ def test_an_image_of_another_size(tmp_path, save):
 def test_pixels_wider_than_a_byte_would_be_cut_off(tmp_path, save, dtype, ending):
     save("cats/1.png")
     save(f"dogs/1.{ending}", dtype=dtype)
-    assert "are wider than a byte; save it with 8 bits a channel" in refused(tmp_path)
+    assert "are wider than a byte; save it with 8 bits per channel" in refused(tmp_path)
 
 
 def test_a_folder_without_images(tmp_path, write):

@@ -304,7 +304,7 @@ WRONG_RESULTS = {
         {},
         "{results}: column 'other', row 1: 'half' is not a number; name the columns that are classes",
     ),
-    "twice": (HALF + "Ohio,0.5,0.5\n", {}, "{results}: bag 'Ohio' stands there twice, in rows 1 and 2"),
+    "twice": (HALF + "Ohio,0.5,0.5\n", {}, "{results}: bag 'Ohio' occurs twice, in rows 1 and 2"),
     "missing id": (HALF + ",0.5,0.5\n", {}, "{results}, row 2 has no bag: its 'state' is missing"),
     "one class": (
         "state,other\nIowa,1\nOhio,1\n",
@@ -330,7 +330,7 @@ def test_what_is_wrong_with_the_proportions_is_said_with_their_file(write, text,
 
 def test_what_is_wrong_with_counts_is_said_with_their_file(write):
     people, counts = write("people.csv", FINE), write("counts.csv", "state,other,trump\nIowa,-1,3\nOhio,1,1\n")
-    with pytest.raises(ValueError, match=rf"^{counts}: bag 'Iowa': -1 of class 'other' is no count$"):
+    with pytest.raises(ValueError, match=rf"^{counts}: bag 'Iowa': -1 of class 'other' is not a count$"):
         Bags.from_tables(people, counts=counts, bag="state")
 
 

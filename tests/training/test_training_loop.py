@@ -190,7 +190,7 @@ def test_the_epoch_that_held_out_bags_choose_is_kept(bags):
     assert_same_weights(weights_of(model), states[kept_epoch(model.history_) - 1])
 
 
-@pytest.mark.parametrize("loss", ["exact", "bound"])
+@pytest.mark.parametrize("loss", ["exact", "moments"])
 def test_held_out_bags_are_judged_as_evaluation_judges_them(bags, loss):
     found = []
     model = DLLP(epochs=3, proportion_loss=loss, random_state=0)

@@ -1,7 +1,7 @@
 """Instances in bags and the class proportions of each bag: the one thing that every method learns from."""
 
 import hashlib
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import InitVar, dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self, cast
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from llpgan.bags import grouping, validation
+from llpgan.bags.known_shares import KnownShares, shares_known
 from llpgan.bags.sorted_rows import RowsInOrder, rows_of_bags, sizes_if_sorted
 from llpgan.bags.stored_instances import StoredInstances
 from llpgan.utils import array_input
@@ -25,25 +26,50 @@ _ROWS_AT_ONCE = 2**14  # of sums over bags, so that no second table of instances
 
 @dataclass(frozen=True, eq=False)
 class Bags:
-    """Instances, the bag of each, and the class proportions of each bag; checked when it is made.
+    """Instances, the bag of each instance, and the class proportions of each bag.
 
-    Make one with :meth:`from_tables`, :meth:`from_arrays`, :meth:`from_labels` or :meth:`from_row_proportions`.
-    Bags stand in the sorted order of their ids (of first appearance, where ids cannot be compared), whatever the
-    order of rows.
+    Use :meth:`from_tables`, :meth:`from_arrays`, :meth:`from_labels` or :meth:`from_row_proportions` to make an
+    object of this class. All input is checked when it is made. Bags are sorted by their ids, or by first
+    appearance if ids cannot be compared, so that the order of rows does not matter.
 
-    Attributes:
-        instances: one row an instance: a table ``(N, features)`` or images ``(N, channels, height, width)``.
-            A memory-mapped array stays one, and :class:`~llpgan.bags.stored_instances.StoredInstances` stay in
-            their file.
-        bag_index: for each row the position of its bag in ``bag_ids``; a
-            :class:`~llpgan.bags.sorted_rows.SortedBagIndex` where rows stand bag after bag in a file.
-        proportions: ``(n_bags, n_classes)``; rows sum to one.
-        bag_ids: the bags' names, any hashable values.
-        classes: the classes' names, in the order of the columns of ``proportions``.
-        features: the columns' names, if the instances came with names.
-        encoder: how a user's rows became these instances, so that a model can do the same with new ones.
-        tolerance: proportions that sum to one only within this much are renormalised; beyond it, an error.
+    Parameters
+    ----------
+    instances : ndarray of shape (n_samples, n_features) or (n_samples, channels, height, width)
+        The instances, one per row. A memory-mapped array stays memory-mapped, and
+        :class:`~llpgan.tables.store.StoredInstances` stay in their file.
+    bag_index : ndarray of shape (n_samples,)
+        The position in ``bag_ids`` of the bag of each row.
+    proportions : ndarray of shape (n_bags, n_classes)
+        The proportions of the classes, one row per bag. Each row sums to one.
+    bag_ids : tuple
+        The names of the bags, which may be any hashable values.
+    classes : ndarray of shape (n_classes,)
+        The names of the classes, in the order of the columns of ``proportions``.
+    features : sequence of str, default=None
+        The names of the columns. None means that the instances have no named columns.
+    encoder : Encoder, default=None
+        The encoder that turned the rows of a user's table into these instances. A model uses it to encode new
+        rows.
+    weights : ndarray of shape (n_samples,), default=None
+        How much each row counts in its bag. None means that all rows count the same; a weight of three is the same
+        as the row three times.
+    known : KnownShares, default=None
+        What is known of the shares, if it is less than a full, exact vector. ``proportions`` then holds one vector
+        that it allows, and methods that need all shares refuse such bags.
+    bag_weights : ndarray of shape (n_bags,), default=None
+        How much each bag counts beside the others. None means that all bags count the same.
+    tolerance : float, default=0.01
+        Proportions whose sum differs from one by at most this much are normalized; larger differences raise an
+        error.
 
+    See Also
+    --------
+    llpgan.tables.store.open_store : Bags that are larger than memory.
+    llpgan.data.bagging : Functions that divide labelled data into bags.
+
+    Examples
+    --------
+    >>> from llpgan import Bags
     >>> bags = Bags.from_arrays(
     ...     instances=[[1.0], [2.0], [3.0]],
     ...     bag_of_row=["Ohio", "Iowa", "Ohio"],
@@ -63,6 +89,9 @@ class Bags:
     classes: Array
     features: Sequence[str] | None = None
     encoder: "Encoder | None" = None
+    weights: NDArray[np.float64] | None = None
+    known: KnownShares | None = None
+    bag_weights: NDArray[np.float64] | None = None
     tolerance: InitVar[float] = 0.01
 
     def __post_init__(self, tolerance: float) -> None:
@@ -71,6 +100,12 @@ class Bags:
         validation.same_length("instances", self.instances, "entries of bag_of_row", self.bag_index)
         validation.no_empty_bag(self.bag_index, self.bag_ids)
         validation.classes(self.classes, self.proportions)
+        if self.weights is not None:
+            object.__setattr__(self, "weights", validation.weights(self.weights, len(self.bag_index), "weights"))
+            validation.no_weightless_bag(self.totals, self.bag_ids)
+        if self.bag_weights is not None:
+            found = validation.weights(self.bag_weights, self.n_bags, "bag_weights")
+            object.__setattr__(self, "bag_weights", found)
         with array_input.argument("proportions"):
             proportions = validation.proportions(self.proportions, self.bag_ids, tolerance, self.classes.tolist())
         object.__setattr__(self, "proportions", proportions)
@@ -88,25 +123,66 @@ class Bags:
         columns: "Columns | None" = None,
         image: str | None = None,
         image_size: tuple[int, int] | None = None,
+        lower: Any = None,
+        upper: Any = None,
+        partial: bool = False,
+        proportions_sd: float | None = None,
+        weight: str | None = None,
         tolerance: float = 0.01,
     ) -> "Bags":
-        """Make bags from what users have: a table of rows, and a table of the bags' proportions or counts.
+        """Make bags from a table of rows and a table of the proportions or counts of the bags.
 
-        Args:
-            instances: a CSV or Parquet file, a pandas or polars frame, a dict of columns; a table of paths of
-                images, or a folder with a folder of images a bag; an ``.npz`` with an array ``instances``; or a
-                store (see :mod:`llpgan.tables.store`), which needs nothing else.
-            proportions: a table with a row a bag: the columns of the bag, and a column a class.
-            bag: the column, or the columns, that say which bag a row belongs to; in both tables.
-            counts: a table like ``proportions`` that holds counts, which may be of a larger population.
-            label: a column of labels: it is never a feature. Without proportions and counts, it is counted in
-                each bag, and then forgotten.
-            classes: the columns of ``proportions`` or ``counts`` that are classes; None for all but the bag's.
-            columns: which columns are features and of what kind; None to see it from their values.
-            image: the column that holds paths of images.
-            image_size: height and width that all images are brought to.
-            tolerance: proportions that sum to one only within this much are renormalised; beyond it, an error.
+        Parameters
+        ----------
+        instances : table or path
+            The rows: a CSV or Parquet file, a pandas or polars frame, or a dict of columns. Also a table of paths
+            of images, a folder with one folder of images per bag, an ``.npz`` file with an array ``instances``, or
+            a store (see :mod:`llpgan.tables.store`), which needs no other argument.
+        proportions : table or path, default=None
+            A table with one row per bag: the columns of the bag, and one column per class.
+        bag : str or sequence of str, default=None
+            The column or columns that say which bag a row belongs to. Both tables have them.
+        counts : table or path, default=None
+            A table like ``proportions`` that holds counts, which may refer to a larger population.
+        label : str, default=None
+            A column of labels, which is never used as a feature. Without ``proportions`` and ``counts``, the
+            labels are counted in each bag and then discarded.
+        classes : sequence of str, default=None
+            The columns of ``proportions`` or ``counts`` that are classes. None means all columns but those of the
+            bag.
+        columns : Columns, default=None
+            Which columns are features, and of what kind. None means that it is inferred from their values.
+        image : str, default=None
+            The column that holds the paths of images.
+        image_size : tuple of int, default=None
+            The height and width that all images are resized to. None means that they are not resized.
+        lower : table or path, default=None
+            A table like ``proportions`` with the smallest possible shares, instead of proportions or counts.
+        upper : table or path, default=None
+            A table like ``proportions`` with the largest possible shares.
+        partial : bool, default=False
+            Whether an empty cell of ``proportions`` stands for a share that is not known.
+        proportions_sd : float, default=None
+            The standard deviation of noise in the proportions. None means that they are exact.
+        weight : str, default=None
+            A column that says how much each row counts in its bag: survey weights, or counts of identical rows. It
+            is never used as a feature.
+        tolerance : float, default=0.01
+            Proportions whose sum differs from one by at most this much are normalized; larger differences raise an
+            error.
 
+        Returns
+        -------
+        Bags
+            The bags.
+
+        Raises
+        ------
+        ValueError
+            If a table cannot be read, a column is missing, or the two tables do not have the same bags.
+
+        Examples
+        --------
         >>> people = {"age": [20, 60, 44], "state": ["Ohio", "Iowa", "Ohio"]}
         >>> results = {"state": ["Iowa", "Ohio"], "no": [1.0, 0.5], "yes": [0.0, 0.5]}
         >>> Bags.from_tables(people, results, bag="state")
@@ -123,6 +199,11 @@ class Bags:
             columns=columns,
             image=image,
             image_size=image_size,
+            lower=lower,
+            upper=upper,
+            partial=partial,
+            proportions_sd=proportions_sd,
+            weight=weight,
             tolerance=tolerance,
         )
         return bags_from_tables(instances, spec)
@@ -137,46 +218,113 @@ class Bags:
         counts: Any = None,
         classes: ArrayLike | None = None,
         key: str | None = None,
+        lower: Any = None,
+        upper: Any = None,
+        partial: bool = False,
+        proportions_sd: Any = None,
+        weights: ArrayLike | None = None,
         tolerance: float = 0.01,
     ) -> Self:
-        """Make bags from instances, the bag of each, and the proportions *or* the counts of each bag.
+        """Make bags from instances, the bag of each instance, and the proportions or counts of each bag.
 
-        ``proportions`` (or ``counts``) are keyed by bag: a dict of rows, a frame (bags in its index, or in its
-        column ``key``; its other columns are the classes), or an array with a row a bag in the order of the
-        sorted ids. Counts are divided by their sum: they may be of a part of the bag, or of a larger population
-        from which its rows were drawn.
+        Parameters
+        ----------
+        instances : array-like of shape (n_samples, n_features) or (n_samples, channels, height, width)
+            The instances.
+        bag_of_row : array-like of shape (n_samples,)
+            The id of the bag of each row.
+        proportions : dict, frame or array-like, default=None
+            The proportions of each bag: a dict from bag id to proportions, a frame with the bag ids in its index
+            or in its column ``key`` and one column per class, or an array with one row per bag in the order of the
+            sorted ids.
+        counts : dict, frame or array-like, default=None
+            Counts in the same form, instead of proportions. They are divided by their sum, so they may refer to a
+            part of the bag or to a larger population from which its rows were drawn.
+        classes : array-like of shape (n_classes,), default=None
+            The names of the classes. None means the columns of a frame, and otherwise 0, 1, and so on.
+        key : str, default=None
+            The column of a frame that holds the bag ids. None means its index.
+        lower : dict, frame or array-like, default=None
+            The smallest possible shares of each bag, in the same form, instead of proportions or counts.
+        upper : dict, frame or array-like, default=None
+            The largest possible shares of each bag.
+        partial : bool, default=False
+            Whether NaN in ``proportions`` stands for a share that is not known.
+        proportions_sd : float or array-like of shape (n_bags,), default=None
+            The standard deviation of noise in the proportions. None means that they are exact.
+        weights : array-like of shape (n_samples,), default=None
+            How much each row counts in its bag. None means that all rows count the same.
+        tolerance : float, default=0.01
+            Proportions whose sum differs from one by at most this much are normalized; larger differences raise an
+            error.
 
+        Returns
+        -------
+        Bags
+            The bags.
+
+        Examples
+        --------
         >>> Bags.from_arrays([[1.0], [2.0], [3.0]], [7, 7, 7], counts={7: [1, 2]}).proportions.round(2)
         array([[0.33, 0.67]])
         """
-        if (proportions is None) == (counts is None):
-            raise ValueError("give either proportions or counts, and not both")
         bag_index, bag_ids = grouping.index_of(bag_of_row)
-        given, name = (proportions, "proportions") if counts is None else (counts, "counts")
-        with array_input.argument(name):
-            table, named_classes = grouping.rows_by_bag(given, bag_ids, key, name)
-        class_names = _class_names(classes, named_classes, table)
-        if counts is not None:
+        given = {"proportions": proportions, "counts": counts, "lower": lower, "upper": upper}
+        tables, named = _keyed(given, bag_ids, key)
+        class_names = _class_names(classes, named, next(iter(tables.values())))
+        if "counts" in tables:
             with array_input.argument("counts"):
-                table = validation.counts_as_proportions(table, bag_ids, class_names.tolist())
+                tables["proportions"] = validation.counts_as_proportions(
+                    tables.pop("counts"), bag_ids, class_names.tolist()
+                )
+        sizes = np.bincount(bag_index, minlength=len(bag_ids)).astype(np.float64)
+        shares, known = shares_known(
+            tables, bag_ids, class_names.tolist(), sizes, partial=partial, sd=proportions_sd, tolerance=tolerance
+        )
         return cls(
             instances=_as_instances(instances),
             bag_index=bag_index,
-            proportions=table,
+            proportions=shares,
             bag_ids=bag_ids,
             classes=class_names,
             features=_column_names(instances),
+            weights=cast(Any, weights),
+            known=known,
             tolerance=tolerance,
         )
 
     @classmethod
     def from_labels(
-        cls, instances: Any, labels: ArrayLike, groups: Any = None, *, features: Sequence[str] | None = None
+        cls,
+        instances: Any,
+        labels: ArrayLike,
+        groups: Any = None,
+        *,
+        features: Sequence[str] | None = None,
+        weights: ArrayLike | None = None,
     ) -> Self:
-        """Take each bag's proportions from its rows' labels, and forget the labels.
+        """Make bags with the proportions of the labels of their rows, and discard the labels.
 
-        Without ``groups``, the bag of each row, every row is a bag of its own: ordinary supervised learning.
+        Parameters
+        ----------
+        instances : array-like of shape (n_samples, n_features) or (n_samples, channels, height, width)
+            The instances.
+        labels : array-like of shape (n_samples,)
+            The label of each row.
+        groups : array-like of shape (n_samples,), default=None
+            The bag of each row. None means that each row is a bag of its own: ordinary supervised learning.
+        features : sequence of str, default=None
+            The names of the columns. None means those of a frame.
+        weights : array-like of shape (n_samples,), default=None
+            How much each row counts in its bag. None means that all rows count the same.
 
+        Returns
+        -------
+        Bags
+            The bags.
+
+        Examples
+        --------
         >>> Bags.from_labels([[1.0], [2.0], [3.0]], ["no", "yes", "yes"], groups=[0, 0, 1]).proportions
         array([[0.5, 0.5],
                [0. , 1. ]])
@@ -187,7 +335,9 @@ class Bags:
         bag_index, bag_ids = grouping.index_of_groups(groups, len(label_index))
         validation.same_length("labels", label_index, "groups", bag_index)
         cells = bag_index * len(classes) + label_index
-        counts = np.bincount(cells, minlength=len(bag_ids) * len(classes)).reshape(len(bag_ids), -1)
+        row_weights = None if weights is None else validation.weights(weights, len(cells), "weights")
+        counts = np.bincount(cells, row_weights, minlength=len(bag_ids) * len(classes)).reshape(len(bag_ids), -1)
+        validation.no_weightless_bag(counts.sum(axis=1), bag_ids)
         return cls(
             instances=_as_instances(instances),
             bag_index=bag_index,
@@ -195,6 +345,7 @@ class Bags:
             bag_ids=bag_ids,
             classes=classes,
             features=features or _column_names(instances),
+            weights=row_weights,
         )
 
     @classmethod
@@ -206,12 +357,37 @@ class Bags:
         *,
         classes: ArrayLike | None = None,
         features: Sequence[str] | None = None,
+        weights: ArrayLike | None = None,
         tolerance: float = 0.01,
     ) -> Self:
-        """Take the proportions of each bag from its rows, which must agree.
+        """Make bags from proportions that are repeated in each row of a bag.
 
-        Without ``groups``, the bag of each row, proportions must be zeros and ones: labels, one a row.
+        Parameters
+        ----------
+        instances : array-like of shape (n_samples, n_features) or (n_samples, channels, height, width)
+            The instances.
+        row_proportions : array-like of shape (n_samples, n_classes)
+            In each row the proportions of its bag. The rows of a bag must agree.
+        groups : array-like of shape (n_samples,), default=None
+            The bag of each row. None means that each row is a bag of its own; its proportions must then be zeros
+            and a single one.
+        classes : array-like of shape (n_classes,), default=None
+            The names of the classes. None means the columns of a frame, and otherwise 0, 1, and so on.
+        features : sequence of str, default=None
+            The names of the columns. None means those of a frame.
+        weights : array-like of shape (n_samples,), default=None
+            How much each row counts in its bag. None means that all rows count the same.
+        tolerance : float, default=0.01
+            Proportions whose sum differs from one by at most this much are normalized; larger differences raise an
+            error.
 
+        Returns
+        -------
+        Bags
+            The bags.
+
+        Examples
+        --------
         >>> Bags.from_row_proportions([[1.0], [2.0]], [[0.5, 0.5], [0.5, 0.5]], groups=["a", "a"]).n_bags
         1
         """
@@ -229,17 +405,115 @@ class Bags:
             bag_ids=bag_ids,
             classes=class_names,
             features=features or _column_names(instances),
+            weights=cast(Any, weights),
             tolerance=tolerance,
+        )
+
+    @classmethod
+    def from_memberships(
+        cls,
+        instances: Any,
+        rows: ArrayLike,
+        bag_of_entry: Any,
+        proportions: Any = None,
+        *,
+        shares: ArrayLike | None = None,
+        **known: Any,
+    ) -> Self:
+        """Make bags that overlap: a row may belong to several, each with a share.
+
+        Overlapping cells of a report, several partitions of the same rows, or images that lie across borders are
+        given as entries: the row, its bag, and how much of the row belongs to it. Shares say how much a row counts
+        in a bag, and how much a bag counts beside others is the mean share of its rows: two copies of a partition,
+        in which every row has a share of one half, tell the same as one.
+
+        Parameters
+        ----------
+        instances : array of shape (n_rows, ...)
+            One row per instance.
+        rows : array of shape (n_entries,)
+            The position of the row in ``instances``, for each entry.
+        bag_of_entry : array of shape (n_entries,)
+            The bag, for each entry.
+        proportions : mapping, frame or array, default=None
+            The class shares of each bag, as in :meth:`from_arrays`.
+        shares : array of shape (n_entries,), default=None
+            How much of the row belongs to the bag; None for one divided by the number of the row's bags.
+        **known
+            Other parameters of :meth:`from_arrays`, such as ``counts``, ``classes``, ``lower`` and ``upper``.
+
+        Returns
+        -------
+        Bags
+            One row per entry.
+
+        Examples
+        --------
+        >>> shares = {"a": [1, 0], "b": [0.5, 0.5]}
+        >>> bags = Bags.from_memberships([[1.0], [2.0]], [0, 1, 1], ["a", "a", "b"], shares)
+        >>> bags.weights, bags.bag_weights
+        (array([1. , 0.5, 0.5]), array([0.75, 0.5 ]))
+        """
+        table, entries = _as_instances(instances), np.asarray(rows)
+        in_range = entries.dtype.kind in "iu" and entries.ndim == 1
+        if not in_range or not ((entries >= 0) & (entries < len(table))).all():
+            raise ValueError(f"rows must be positions from 0 to {len(table) - 1}, one per entry")
+        validation.same_length("rows", entries, "entries of bag_of_entry", bag_of_entry)
+        usual = 1 / np.bincount(entries, minlength=len(table))[entries]
+        weights = usual if shares is None else validation.weights(shares, len(entries), "shares")
+        bags = cls.from_arrays(table[entries], bag_of_entry, proportions, weights=weights, **known)
+        return replace(bags, bag_weights=bags.totals / bags.sizes, features=_column_names(instances))
+
+    def with_labels(self, rows: ArrayLike, labels: ArrayLike, *, weight: float = 1.0) -> Self:
+        """These bags, and beside them some rows whose labels are known, each as a bag of its own.
+
+        Parameters
+        ----------
+        rows : array of shape (n_labelled,)
+            The positions of the labelled rows.
+        labels : array of shape (n_labelled,)
+            Their classes, which must be among ``classes``.
+        weight : float, default=1.0
+            How much a labelled row counts, where a bag counts one.
+
+        Returns
+        -------
+        Bags
+            With the ids ``("label", row)`` of the bags of one.
+
+        Examples
+        --------
+        >>> bags = Bags.from_labels([[1.0], [2.0], [6.0]], ["no", "yes", "no"], groups=["a", "a", "b"])
+        >>> bags.with_labels([1], ["yes"]).bag_ids
+        ('a', 'b', ('label', 1))
+        """
+        chosen, given = validation.positions(rows, "row", len(self.bag_index)), np.asarray(labels)
+        validation.same_length("labels", given, "rows", chosen)
+        for place in np.flatnonzero(~np.isin(given, self.classes)).tolist():
+            raise ValueError(f"labels: {given[place].item()!r} is not one of the classes {self.classes.tolist()}")
+        if self.known is not None:
+            raise ValueError("labels beside bags need all shares of the bags, without noise")
+        if not weight > 0:
+            raise ValueError(f"weight must be above 0, got {weight!r}")
+        counts = np.ones(self.n_bags) if self.bag_weights is None else self.bag_weights
+        return replace(
+            self,
+            instances=np.concatenate([self.instances, self.instances[chosen]]),
+            bag_index=np.append(self.bag_index, self.n_bags + np.arange(len(chosen))),
+            proportions=np.vstack([self.proportions, given[:, None] == self.classes]).astype(np.float64),
+            bag_ids=(*self.bag_ids, *(("label", int(row)) for row in chosen)),
+            weights=None if self.weights is None else np.append(self.weights, np.ones(len(chosen))),
+            bag_weights=np.append(counts, np.full(len(chosen), float(weight))),
         )
 
     @property
     def n_bags(self) -> int:
-        """How many bags there are."""
+        """The number of bags."""
         return len(self.bag_ids)
 
     @property
     def n_classes(self) -> int:
-        """How many classes there are."""
+        """The number of classes."""
         return len(self.classes)
 
     @cached_property
@@ -250,17 +524,29 @@ class Bags:
 
     @cached_property
     def prior(self) -> NDArray[np.float64]:
-        """π, the share of each class among all instances: the proportions' mean weighted by size."""
-        return np.average(self.proportions, axis=0, weights=self.sizes)
+        """The proportion π of each class among all instances: the mean over bags, weighted by their totals."""
+        return np.average(self.proportions, axis=0, weights=self.totals)
+
+    @cached_property
+    def totals(self) -> NDArray[np.float64]:
+        """The weight of each bag: the sum of its rows' weights, or its size where rows have none."""
+        if self.weights is None:
+            return self.sizes.astype(np.float64)
+        return np.bincount(self.bag_index, self.weights, minlength=self.n_bags).astype(np.float64)
+
+    @property
+    def row_weights(self) -> NDArray[np.float64]:
+        """The weight of each row; ones where rows have none."""
+        return np.ones(len(self.bag_index)) if self.weights is None else self.weights
 
     @cached_property
     def starts(self) -> NDArray[np.int64]:
-        """Where each bag begins in ``row_order``."""
+        """The position in ``row_order`` at which each bag starts."""
         return np.cumsum(self.sizes) - self.sizes
 
     @cached_property
     def row_order(self) -> NDArray[np.int64]:
-        """All rows, bag after bag."""
+        """The indices of all rows, sorted by bag."""
         if sizes_if_sorted(self.bag_index) is not None:
             return cast(NDArray[np.int64], RowsInOrder(len(self.bag_index)))
         if np.all(self.bag_index[1:] >= self.bag_index[:-1]):
@@ -271,20 +557,47 @@ class Bags:
     def digest(self) -> str:
         """A short name of the data, by which a run knows its own checkpoints: of all bags and a thousand rows."""
         rows = self.instances[:: max(1, len(self.instances) // 1000)]
-        parts = (self.proportions, self.bag_index, np.array(self.instances.shape), rows)
+        parts: list[Array] = [self.proportions, self.bag_index, np.array(self.instances.shape), rows]
+        parts += [] if self.weights is None else [self.weights]
+        parts += [] if self.bag_weights is None else [self.bag_weights]
+        parts += [] if self.known is None else [self.known.lower, self.known.upper]
+        parts += [] if self.known is None or self.known.sd is None else [self.known.sd]
         content = b"".join(np.ascontiguousarray(part).tobytes() for part in parts)
         return hashlib.blake2b(content, digest_size=8).hexdigest()
 
     def rows_of(self, bag: int) -> NDArray[np.int64]:
-        """The rows of one bag, by its position in ``bag_ids``."""
+        """Return the rows of one bag.
+
+        Parameters
+        ----------
+        bag : int
+            The position of the bag in ``bag_ids``.
+
+        Returns
+        -------
+        ndarray of int
+            The indices of its rows.
+        """
         start = self.starts[bag]
         return self.row_order[start : start + self.sizes[bag]]
 
     def subset(self, which: ArrayLike) -> Self:
-        """Some of the bags, whole: by their positions in ``bag_ids``, or a truth value a bag.
+        """Select whole bags.
 
-        Of instances that stay in a file, those of the chosen bags are read into memory.
+        The instances of the selected bags are read into memory if they were in a file.
 
+        Parameters
+        ----------
+        which : array-like of int or bool
+            The positions of the bags in ``bag_ids``, or one truth value per bag.
+
+        Returns
+        -------
+        Bags
+            The selected bags.
+
+        Examples
+        --------
         >>> bags = Bags.from_labels([[1.0], [2.0], [6.0]], [0, 1, 0], groups=["a", "b", "a"])
         >>> bags.subset([0]).instances.tolist(), bags.subset([False, True]).bag_ids
         ([[1.0], [6.0]], ('b',))
@@ -293,8 +606,22 @@ class Bags:
         return self.part(np.sort(self.row_order[rows_of_bags(self.starts[chosen], self.sizes[chosen])]))
 
     def part(self, rows: ArrayLike) -> Self:
-        """Some of the rows: each bag that has any keeps its proportions, as a sample of it has them up to chance.
+        """Select rows; each bag that keeps any row keeps its proportions.
 
+        A random sample of a bag has the same proportions in expectation.
+
+        Parameters
+        ----------
+        rows : array-like of int or bool
+            The indices of the rows, or one truth value per row.
+
+        Returns
+        -------
+        Bags
+            The bags of the selected rows.
+
+        Examples
+        --------
         >>> bags = Bags.from_labels([[1.0], [2.0], [6.0]], [0, 1, 0], groups=["a", "a", "b"])
         >>> bags.part([1]).bag_ids, bags.part([1]).proportions
         (('a',), array([[0.5, 0.5]]))
@@ -307,27 +634,64 @@ class Bags:
             bag_index=bag_index,
             proportions=self.proportions[kept],
             bag_ids=tuple(self.bag_ids[bag] for bag in kept),
+            weights=None if self.weights is None else self.weights[chosen],
+            known=None if self.known is None else self.known.of(kept),
+            bag_weights=None if self.bag_weights is None else self.bag_weights[kept],
         )
 
     def means(self, values: Array, weights: ArrayLike | None = None) -> NDArray[np.float64]:
-        """The mean over each bag of values that have a row an instance, weighted or not.
+        """Compute the mean of values over each bag.
 
+        Parameters
+        ----------
+        values : ndarray of shape (n_samples, n_columns)
+            The values, one row per instance.
+        weights : array-like of shape (n_samples,), default=None
+            The weight of each row. None means equal weights.
+
+        Returns
+        -------
+        ndarray of shape (n_bags, n_columns)
+            The means, one row per bag.
+
+        Raises
+        ------
+        ValueError
+            If the weights of a bag sum to zero.
+
+        Examples
+        --------
         >>> Bags.from_labels([[1.0], [2.0], [6.0]], [0, 1, 0], groups=["a", "a", "b"]).means(np.eye(3)[:, :2])
         array([[0.5, 0.5],
                [0. , 0. ]])
         """
-        row_weights = np.ones(len(values)) if weights is None else validation.weights(weights, len(values))
+        row_weights = self.row_weights if weights is None else validation.weights(weights, len(values))
         sums = np.zeros((self.n_bags, values.shape[1]))
         for rows, bags, starts in self.blocks(_ROWS_AT_ONCE):
             sums[bags] += np.add.reduceat(values[rows] * row_weights[rows, None], starts)
         totals = np.bincount(self.bag_index, row_weights)
-        for bag in np.flatnonzero(totals == 0).tolist():
-            raise ValueError(f"bag {self.bag_ids[bag]!r}: its weights sum to 0")
+        validation.no_weightless_bag(totals, self.bag_ids)
         return sums / totals[:, None]
 
     def blocks(self, n_rows: int) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
-        """All rows, bag after bag and so many at a time: the rows, their bags, and where each bag starts.
+        """Iterate over all rows, sorted by bag, in blocks.
 
+        Parameters
+        ----------
+        n_rows : int
+            The number of rows of a block; the last block may have fewer.
+
+        Yields
+        ------
+        rows : ndarray of int
+            The indices of the rows of the block.
+        bags : ndarray of int
+            The positions of their bags.
+        starts : ndarray of int
+            The positions in ``rows`` at which each of these bags starts.
+
+        Examples
+        --------
         >>> bags = Bags.from_labels(np.eye(3), [0, 1, 0], groups=["a", "b", "a"])
         >>> [[part.tolist() for part in block] for block in bags.blocks(2)]
         [[[0, 2], [0], [0]], [[1], [1], [0]]]
@@ -357,6 +721,25 @@ class Bags:
         shape = " × ".join(map(str, self.instances.shape[1:]))
         about = f"{self.n_bags:,} bags of {len(self.instances):,} instances of shape {shape}"
         return html_table(columns, about, note=f"and {note}" if note else "")
+
+
+def _keyed(
+    given: Mapping[str, Any], bag_ids: tuple[Hashable, ...], key: str | None
+) -> tuple[dict[str, NDArray[np.float64]], Sequence[Hashable] | None]:
+    """The tables that are given, one row per bag, and the classes that they name."""
+    there = {name: table for name, table in given.items() if table is not None}
+    if "proportions" in there and "counts" in there:
+        raise ValueError("give either proportions or counts, and not both")
+    if not there:
+        raise ValueError("give either proportions or counts, and not both")
+    tables, named = {}, None
+    for name, table in there.items():
+        with array_input.argument(name):
+            tables[name], classes = grouping.rows_by_bag(table, bag_ids, key, name)
+        if named is not None and classes is not None and list(classes) != list(named):
+            raise ValueError(f"{name}: its classes are {list(classes)}, those of the other table {list(named)}")
+        named = classes if named is None else named
+    return tables, named
 
 
 def refuse_other_than_bags(given: Any, what: str) -> None:

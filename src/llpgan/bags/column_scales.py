@@ -15,7 +15,7 @@ TO_ZERO = float(
 _ROUNDING = 16  # units in the last place: a column that varies by no more is constant
 
 
-def standard(table: Array) -> tuple[Array, Array]:
+def standard(table: Array, weights: Array | None = None) -> tuple[Array, Array]:
     """Mean and standard deviation of each column; ``TO_ZERO`` for a constant one, so that it becomes zero.
 
     A column that varies by no more than rounding is constant too: it tells nothing, whatever its size.
@@ -23,7 +23,7 @@ def standard(table: Array) -> tuple[Array, Array]:
     >>> standard(np.array([[0.0, 5.0, 1e18], [4.0, 5.0, 1e18 + 128]]))[1]
     array([2.00000000e+00, 3.40282347e+38, 3.40282347e+38])
     """
-    mean, deviation = moments(table)
+    mean, deviation = moments(table, weights)
     return mean, np.where(constant(mean, deviation), TO_ZERO, deviation)
 
 
@@ -33,7 +33,7 @@ def constant(mean: Array, deviation: Array, precision: DTypeLike = np.float64) -
     return np.asarray((deviation <= _ROUNDING * float(kind.eps) * np.abs(mean)) | (deviation < float(kind.tiny)))
 
 
-def steady(table: Array) -> tuple[Array, Array]:
+def steady(table: Array, weights: Array | None = None) -> tuple[Array, Array]:
     """The same, but a sixth of a column's range where that is more, which is about the deviation of a bell curve.
 
     A column that is nearly always the same, such as a pixel of the margin, is then not blown up by its deviation.
@@ -41,14 +41,14 @@ def steady(table: Array) -> tuple[Array, Array]:
     >>> steady(np.array([[6.0]] + [[0.0]] * 99))[1]
     array([1.])
     """
-    mean, deviation = standard(table)
+    mean, deviation = standard(table, weights)
     low = np.min([chunk.min(axis=0) for chunk in chunks(table)], axis=0)
     high = np.max([chunk.max(axis=0) for chunk in chunks(table)], axis=0)
     return mean, np.maximum(deviation, (high - low) / 6)
 
 
-def moments(table: Array) -> tuple[Array, Array]:
-    """Mean and standard deviation of each column.
+def moments(table: Array, weights: Array | None = None) -> tuple[Array, Array]:
+    """Mean and standard deviation of each column, rows weighted or not.
 
     Sums are of differences from the first row: a constant column has exactly its value as mean, and deviation 0.
     A value that is not finite is refused, also in a file that was said to hold none.
@@ -58,17 +58,19 @@ def moments(table: Array) -> tuple[Array, Array]:
     """
     first = np.asarray(table[:1], dtype=np.float64)[0]
     total, reach, squares = np.zeros((3, table.shape[1]))
-    for chunk in chunks(table):
+    n = len(table) if weights is None else float(weights.sum())
+    for chunk, times in zip(chunks(table), _times(weights, len(table)), strict=True):
         from_first = chunk - first
-        total += from_first.sum(axis=0)
+        total += from_first.sum(axis=0) if times is None else times @ from_first
         reach = np.maximum(reach, np.abs(from_first).max(axis=0))
-    mean = first + total / len(table)
+    mean = first + total / n
     if not np.isfinite(mean).all():
         validation.finite(table)
     unit = np.where(reach > 0, reach, 1.0)  # so that no square is beyond double precision, or rounded to zero
-    for chunk in chunks(table):
-        squares += np.square((chunk - mean) / unit).sum(axis=0)
-    return mean, unit * np.sqrt(squares / len(table))
+    for chunk, times in zip(chunks(table), _times(weights, len(table)), strict=True):
+        around = np.square((chunk - mean) / unit)
+        squares += around.sum(axis=0) if times is None else times @ around
+    return mean, unit * np.sqrt(squares / n)
 
 
 def chunks(instances: Array) -> Iterator[Array]:
@@ -77,3 +79,9 @@ def chunks(instances: Array) -> Iterator[Array]:
         np.asarray(instances[start : start + _CHUNK_ROWS], dtype=np.float64)
         for start in range(0, len(instances), _CHUNK_ROWS)
     )
+
+
+def _times(weights: Array | None, n_rows: int) -> Iterator[Array | None]:
+    """The weights of the rows of each chunk."""
+    starts = range(0, n_rows, _CHUNK_ROWS)
+    return (None if weights is None else weights[start : start + _CHUNK_ROWS] for start in starts)

@@ -29,15 +29,15 @@ WHAT_TO_TRY = (
 
 
 class TrainingWarning(UserWarning):
-    """Something went wrong while a method learned; what it has learned may be of no use."""
+    """Warning that something went wrong in training, so that the model may be of no use."""
 
 
 class UninformativeBagsWarning(TrainingWarning):
-    """The bags cannot tell the classes apart, whatever the method."""
+    """Warning that no method can tell the classes apart from these bags."""
 
 
 class TrainingError(ValueError):
-    """A training that ended in weights or predictions that are not finite: there is no model."""
+    """Error of a training that ended in weights or predictions that are not finite."""
 
 
 class Watcher:
@@ -108,8 +108,8 @@ def dead_generator(history: History) -> str | None:
     if not _for_long(history, "fake_loss", lambda loss: loss < _SURE):
         return None
     return (
-        f"for {_MANY} epochs the classifier has told all generated instances from real ones: the generator has "
-        f"stopped learning, and LLPGAN is little more than DLLP; try generator_loss='nonsaturating', a larger "
+        f"for {_MANY} epochs the classifier has recognized all generated instances: the generator has stopped "
+        f"learning, and LLPGAN is little more than DLLP; try generator_loss='nonsaturating', a larger "
         f"generator, or a smaller learning_rate"
     )
 
@@ -119,9 +119,8 @@ def winning_generator(history: History) -> str | None:
     if not _for_long(history, "fake_loss", lambda loss: loss > _FOOLED):
         return None
     return (
-        f"for {_MANY} epochs the classifier has taken generated instances for real ones: the generator has won, "
-        f"and teaches it nothing; try generator_loss='feature_matching', or a smaller "
-        f"generator"
+        f"for {_MANY} epochs the classifier has taken generated instances for real ones, and learns nothing from "
+        f"the generator; try generator_loss='feature_matching', or a smaller generator"
     )
 
 
@@ -135,8 +134,8 @@ def overfitting(history: History) -> str | None:
     rise = _mean(history[-_FEW:], "held_out_loss") - history[best]["held_out_loss"]
     return (
         f"since epoch {best + 1} the loss of held-out bags has risen by {rise:.3g} while that of the others fell: "
-        f"the network learns them by heart; fewer epochs (or patience) will do as well, and more weight_decay, a "
-        f"smaller classifier or more bags may do better"
+        f"the network memorizes the training bags; use fewer epochs (or patience), and try more weight_decay, a "
+        f"smaller classifier or more bags"
     )
 
 
@@ -193,14 +192,21 @@ def collapse(method: str, probabilities: Array, prior: Array, classes: Array) ->
 
 
 def explained_share(proportions: Array, predicted: Array, prior: Array, noise: Array | float = 0.0) -> float:
-    """How much of the differences between bags is explained: 1 if all bags are met, 0 as by the overall shares.
+    """How much of the differences between bags is explained: 1 is all of it, 0 what the overall shares explain.
 
-    Args:
-        proportions: of each bag.
-        predicted: the mean prediction of each bag, or of a sample of it.
-        prior: the overall shares.
-        noise: the expected squared error of each bag's mean prediction, where it is a sample's.
+    Parameters
+    ----------
+    proportions : ndarray
+        The proportions of each bag.
+    predicted : ndarray
+        The mean prediction of each bag, or of a sample of it.
+    prior : ndarray
+        The overall shares.
+    noise : ndarray or float, default=0.0
+        The expected squared error of each bag's mean prediction, where it is a sample's.
 
+    Examples
+    --------
     >>> proportions = np.array([[0.2, 0.8], [0.6, 0.4]])
     >>> explained_share(proportions, proportions, prior=np.array([0.4, 0.6]))
     1.0
@@ -213,18 +219,18 @@ def explained_share(proportions: Array, predicted: Array, prior: Array, noise: A
 
 
 def hardly_better(method: str, explained: float) -> str | None:
-    """Bags that are met hardly better than by the overall shares, which know nothing of instances.
+    """A warning if bags are fitted hardly better than by the overall shares, which ignore the features.
 
     >>> hardly_better("DLLP", 0.02)[:65]
-    'DLLP meets the bags that it learned from hardly better than the o'
+    'DLLP fits the bags that it learned from hardly better than the ov'
     >>> hardly_better("DLLP", 0.5)
     """
     if explained >= _EXPLAINED:
         return None
     return (
-        f"{method} meets the bags that it learned from hardly better than the overall shares do, which ignore "
-        f"the instances: it explains {max(0.0, explained):.0%} of how bags differ, and has learned next to "
-        f"nothing. Try another method (llpgan compare), more epochs, another learning_rate, or features that "
+        f"{method} fits the bags that it learned from hardly better than the overall shares, which ignore the "
+        f"features: it explains {max(0.0, explained):.0%} of the differences between bags, and has learned next "
+        f"to nothing. Try another method (llpgan compare), more epochs, another learning_rate, or features that "
         f"have to do with the classes"
     )
 

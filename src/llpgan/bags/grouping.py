@@ -50,7 +50,7 @@ def rows_by_bag(
     array = array_input.numbers(table, name).astype(np.float64)
     if array.ndim != 2 or len(array) != len(bag_ids):
         raise ValueError(
-            f"{name} given as an array need one row a bag, in the order of the sorted ids: "
+            f"{name} given as an array need one row per bag, in the order of the sorted ids: "
             f"({len(bag_ids)}, classes), got {array.shape}"
         )
     return array, None

@@ -17,18 +17,29 @@ _MOST_READ = 2**30  # by one call of the system's, some of which give less than 
 
 
 class StoredInstances:
-    """The array of an ``.npy`` file, of which only the rows that are asked for come into memory.
+    """The array of an ``.npy`` file, of which only the requested rows are read into memory.
 
-    Slices and arrays of rows are read into a new array; rows that follow each other in the file, as those of a bag
-    do in a store, by one call. The file is read and not mapped, because mapped pages count as the memory of the
-    process that looks at them, and would add up to the whole file.
+    Slices and arrays of rows are read into a new array. Rows that follow each other in the file, such as those of
+    a bag in a store, are read by one call. The file is read and not memory-mapped, because mapped pages count as
+    memory of the process and would add up to the whole file.
 
-    ``np.asarray`` of it reads everything. Processes may share it, and it may be pickled: the file is opened anew.
+    ``np.asarray`` reads the whole array. Processes may share an object of this class, and it may be pickled: the
+    file is then opened again.
 
-    Args:
-        path: of the file. Its array is in C order and holds no objects.
-        finite: whether all values are known to be finite, so that they need not be looked through again.
+    Parameters
+    ----------
+    path : str or Path
+        The path of the file. Its array must be in C order and must not hold objects.
+    finite : bool, default=False
+        Whether all values are known to be finite, so that they are not checked again.
 
+    Raises
+    ------
+    ValueError
+        If the file is not such an array, or is cut short.
+
+    Examples
+    --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     np.save(f"{folder}/x.npy", np.arange(10.0).reshape(5, 2))
@@ -51,12 +62,12 @@ class StoredInstances:
 
     @property
     def ndim(self) -> int:
-        """Two for a table, four for images."""
+        """The number of dimensions: 2 for a table, 4 for images."""
         return len(self.shape)
 
     @property
     def nbytes(self) -> int:
-        """Of the whole array, in the file."""
+        """The size of the whole array in bytes."""
         return int(self.shape[0] * self._row_bytes)
 
     def __len__(self) -> int:

@@ -18,7 +18,7 @@ LARGEST = 1e38  # of an instance's values: single precision ends at 3.4e38, and 
 
 
 def instances(values: Array, features: Sequence[str] | None = None, first_row: int = 0) -> None:
-    """Refuse what is not a non-empty array of finite numbers up to 1e38, one row an instance.
+    """Refuse what is not a non-empty array of finite numbers up to 1e38, one row per instance.
 
     Messages count rows from ``first_row`` on, where the instances are a part of all.
     """
@@ -132,12 +132,20 @@ def proportions(
     return np.where(exact[:, None], table, table / sums[:, None])
 
 
+def noisy_proportions(table: Table, bag_ids: Sequence[Hashable], classes: Sequence[Hashable]) -> Table:
+    """Shares that were reported with noise: finite, but they may be negative and need not sum to one."""
+    _refuse(~np.isfinite(table), table, bag_ids, "is not a number", classes)
+    return table
+
+
 def counts_as_proportions(table: Table, bag_ids: Sequence[Hashable], classes: Sequence[Hashable]) -> Table:
     """Each bag's counts over their sum, which need not be the bag's size: the rows may be a sample of it."""
     if table.shape[1] != len(classes):
         raise ValueError(f"{len(classes)} class names, but counts of shape {table.shape}")
     for bag, column in np.argwhere(~(np.isfinite(table) & (table >= 0))):
-        raise ValueError(f"bag {bag_ids[bag]!r}: {table[bag, column]:g} of class {classes[column]!r} is no count")
+        raise ValueError(
+            f"bag {bag_ids[bag]!r}: {table[bag, column]:g} of class {classes[column]!r} is not a count"
+        )
     sums = table.sum(axis=1, keepdims=True)
     for bag in np.flatnonzero(sums == 0).tolist():
         raise ValueError(f"bag {bag_ids[bag]!r}: its counts sum to 0")
@@ -153,15 +161,23 @@ def are_labels(rows: Table) -> None:
         )
 
 
-def weights(given: Any, n_rows: int) -> Table:
+def weights(given: Any, n_rows: int, name: str = "sample_weight") -> Table:
     """One finite weight for each row, none of them negative."""
-    with array_input.argument("sample_weight"):
-        found = array_input.numbers(given, "sample_weight").astype(np.float64)
+    with array_input.argument(name):
+        found = array_input.numbers(given, name).astype(np.float64)
         if found.shape != (n_rows,):
-            raise ValueError(f"sample_weight has shape {found.shape}, but there are {n_rows} rows")
-        if not (np.isfinite(found) & (found >= 0)).all() or found.sum() == 0:
-            raise ValueError("sample_weight must be finite, not negative, and not all zero")
+            raise ValueError(f"{name} has shape {found.shape}, but there are {n_rows} rows")
+        for row in np.flatnonzero(~(np.isfinite(found) & (found >= 0))):
+            raise ValueError(f"{name} must be finite and not negative, but row {row} has {found[row]}")
+        if found.sum() == 0:
+            raise ValueError(f"{name} must not all be zero")
         return found
+
+
+def no_weightless_bag(totals: NDArray[Any], bag_ids: Sequence[Hashable]) -> None:
+    """Refuse a bag whose rows all have weight zero."""
+    for bag in np.flatnonzero(totals == 0).tolist():
+        raise ValueError(f"bag {bag_ids[bag]!r}: its weights sum to 0")
 
 
 def probabilities(given: Any, n_rows: int, n_classes: int) -> Table:

@@ -26,12 +26,18 @@ class OptionError(ArgumentTypeError, ValueError):
 class Option:
     """One option of a command.
 
-    Attributes:
-        name: as the user types it, without the dashes: ``columns.drop``.
-        hint: the type of the parameter.
-        default: what it is where the user says nothing.
-        about: what the docstring says of it.
-        is_required: whether it stands on the command line without a name.
+    Attributes
+    ----------
+    name : str
+        As the user types it, without the dashes: ``columns.drop``.
+    hint : object
+        The type of the parameter.
+    default : object
+        What it is where the user says nothing.
+    about : str
+        What the docstring says of it.
+    is_required : bool, default=False
+        Whether it stands on the command line without a name.
     """
 
     name: str
@@ -86,7 +92,7 @@ def options_of(function: Callable[..., Any]) -> list[Option]:
 
 def about(function: Callable[..., Any]) -> tuple[str, str]:
     """What a command does, and an example of it."""
-    docstring = parse(getdoc(function) or "", style=DocstringStyle.GOOGLE)
+    docstring = parse(getdoc(function) or "", style=DocstringStyle.NUMPYDOC)
     examples = [meta.description or "" for meta in docstring.meta if meta.args == ["examples"]]
     return "\n\n".join(filter(None, [docstring.short_description, docstring.long_description])), "\n".join(
         examples
@@ -95,7 +101,7 @@ def about(function: Callable[..., Any]) -> tuple[str, str]:
 
 def documented(thing: Any) -> dict[str, str]:
     """What a docstring says of each parameter, on one line."""
-    said = parse(getdoc(thing) or "", style=DocstringStyle.GOOGLE).params
+    said = parse(getdoc(thing) or "", style=DocstringStyle.NUMPYDOC).params
     return {param.arg_name: " ".join((param.description or "").split()) for param in said}
 
 

@@ -48,31 +48,48 @@ def compare(
     overwrite: bool = False,
     **tables: Any,
 ) -> Comparison:
-    """Compare methods on bags that were held out, and save the chosen one, trained on all bags, with a report.
+    """Compare methods on held-out bags, and save the selected one, trained on all bags, with a report.
 
-    A comparison that was stopped goes on: the same command in the same folder runs only the folds that it lacks.
+    An interrupted comparison continues: the same command in the same folder runs only the folds that are missing.
 
-    Examples:
-        llpgan compare people.csv --bag state --proportions results.csv --methods MeanMap,BagLogistic
+    Parameters
+    ----------
+    data : str
+        A table of rows (.csv, .csv.gz, .parquet), a folder with one folder of images per bag, or an .npz file.
+    methods : list of LLPClassifier, default=None
+        The names of the methods, such as MeanMap,LLPGAN. With settings, they are a list of class_path and
+        init_args in a config file. LLPGAN takes three times as long as DLLP, and AlterSVM and ConvSVM are for few
+        rows. None means the fast methods and DLLP.
+    label_names : sequence of str, default=()
+        The class of each value of the label, in the sorted order of the values, if they have other names.
+    cv : int, default=5
+        The number of parts into which the bags are divided. Each is held out once.
+    inside : bool, default=False
+        Divide the rows of each bag instead, which suits few large bags.
+    score : str, default="cross_entropy"
+        The score of held-out bags: cross_entropy, total_variation or hard_total_variation.
+    prefer_simple : bool, default=False
+        Select the simplest method within one standard error of the best, instead of the best.
+    random_state : int, default=0
+        The seed of folds and methods. The same seed gives the same folds, scores and model.
+    n_jobs : int, default=1
+        The number of processes. -1 means one per core.
+    time_limit : float, default=None
+        The maximum number of seconds of one fit. A method that takes longer is left out.
+    out : str, default="comparison"
+        The folder for the rows, the table, the picture and the model.
+    html : str, default=None
+        A file (.html) for a page on the comparison.
+    report : bool, default=True
+        Whether to write a report on the model.
+    overwrite : bool, default=False
+        Replace a model and a page that are there.
+    **tables : dict
+        The parameters of Bags.from_tables.
 
-    Args:
-        data: a table of rows (.csv, .csv.gz, .parquet), a folder of folders of images (each a bag), or an .npz.
-        methods: names, as MeanMap,LLPGAN; with settings, as a list of class_path and init_args in a config file.
-            By default the quick ones and DLLP; LLPGAN takes three times as long, AlterSVM and ConvSVM are for few
-            rows.
-        label_names: the class of each of the label's values, in their sorted order, where they have other names.
-        cv: into how many parts the bags are divided; each is held out once.
-        inside: divide the rows of each bag instead, which is right for few large bags.
-        score: cross_entropy, total_variation or hard_total_variation of held-out bags.
-        prefer_simple: choose the simplest method within one standard error of the best, instead of the best.
-        random_state: the same seed gives the same folds, scores and model.
-        n_jobs: how many processes; -1 for one per core.
-        time_limit: seconds that one fit may take; a method that takes longer is left out.
-        out: the folder for the rows, the table, the picture and the model.
-        html: a file (.html) for a page on the comparison.
-        report: whether to write a report on the model.
-        overwrite: replace the model that is there, and the page.
-        tables: see Bags.from_tables.
+    Examples
+    --------
+    llpgan compare people.csv --bag state --proportions results.csv --methods MeanMap,BagLogistic
     """
     refuse_idle_names(label_names, tables)
     folder, inputs = Path(out), tables_in(data, tables)

@@ -14,12 +14,18 @@ def data(
     *,
     to: str = "data",
 ) -> None:
-    """Fetch a data set's official files from its own site; what broke off is continued, what is there is checked.
+    """Download the official files of a data set.
 
-    Args:
-        action: get.
-        name: mnist, fashion-mnist, svhn, cifar10, cifar100 or adult.
-        to: the files go to the folder TO/NAME.
+    An interrupted download is continued, and files that are there are checked.
+
+    Parameters
+    ----------
+    action : {"get"}
+        The word get.
+    name : str
+        The data set: mnist, fashion-mnist, svhn, cifar10, cifar100 or adult.
+    to : str, default="data"
+        The folder. The files go to its folder NAME.
     """
     console = terminal(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())

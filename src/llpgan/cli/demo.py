@@ -28,13 +28,18 @@ _SHOWN_PEOPLE = ("state", "age", "race", "ideology", "party_id")
 
 
 def demo(out: str = "demo", random_state: int = 0, epochs: int = 100, overwrite: bool = False) -> None:
-    """Learn the votes of single people from the official results of 51 states, and judge it by what they said.
+    """Learn the votes of single people from the official results of 51 states, and compare with their answers.
 
-    Args:
-        out: the folder for the model, its report, and a copy of the two tables to try the other commands on.
-        random_state: the same seed gives the same model.
-        epochs: how often the network sees every bag; fewer are quicker.
-        overwrite: replace the model and the two tables that are there.
+    Parameters
+    ----------
+    out : str, default="demo"
+        The folder for the model, its report, and a copy of the two tables to try the other commands on.
+    random_state : int, default=0
+        The seed. The same seed gives the same model.
+    epochs : int, default=100
+        The number of passes of the network over the bags. Fewer take less time.
+    overwrite : bool, default=False
+        Replace the model and the two tables that are there.
     """
     folder = Path(out)
     with ExitStack() as stack:

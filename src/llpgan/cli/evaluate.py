@@ -32,7 +32,7 @@ class Evaluation:
 
     @property
     def by_bag(self) -> BagScores | None:
-        """How well the bags are met."""
+        """How well the model fits the bags."""
         return None if self.verdict is None else self.verdict.bags
 
     def figures(self) -> dict[str, Estimate]:
@@ -69,24 +69,38 @@ def evaluate(
     html: str | None = None,
     overwrite: bool = False,
 ) -> Evaluation:
-    """Judge a saved model by labels of single rows, by proportions of bags, or by both.
+    """Evaluate a saved model by labels of single rows, by proportions of bags, or by both.
 
-    Examples:
-        llpgan evaluate model people.csv --bag state --proportions results.csv
+    Parameters
+    ----------
+    model : str
+        The folder of a saved model.
+    data : str
+        A file like that of the training.
+    label : str, default=None
+        The column that holds the true class of each row.
+    label_names : sequence of str, default=()
+        The class of each value of the label, in the sorted order of the values, if they have other names.
+    bag : str or sequence of str, default=None
+        The column or columns that say which bag a row belongs to.
+    proportions : str, default=None
+        A table with one row per bag: the columns of the bag, and one column per class.
+    counts : str, default=None
+        A table like ``proportions`` that holds counts.
+    image : str, default=None
+        The column that holds the paths of images. None means the same name as in the training.
+    resize : bool, default=False
+        Resize images to the size of the training images.
+    out : str, default=None
+        A file (.json) for the figures, which are always shown.
+    html : str, default=None
+        A file (.html) for a page with charts and tables.
+    overwrite : bool, default=False
+        Replace files that are there.
 
-    Args:
-        model: the folder of a saved model.
-        data: a file like that of the training.
-        label: the column that holds the true class of each row.
-        label_names: the class of each of the label's values, in their sorted order, where they have other names.
-        bag: the column, or the columns, that say which bag a row belongs to.
-        proportions: a table with a row a bag: the columns of the bag, and a column a class.
-        counts: a table like proportions that holds counts.
-        image: the column that holds paths of images, where it has another name than in the training.
-        resize: bring images of another size to that of the training.
-        out: a file (.json) for the figures; they are always shown.
-        html: a file (.html) for a page with charts and tables.
-        overwrite: replace the files that are there.
+    Examples
+    --------
+    llpgan evaluate model people.csv --bag state --proportions results.csv
     """
     inputs = [data, proportions, counts, *files_of_model(model)]
     outputs = [output_if_named(path, overwrite=overwrite, inputs=inputs) for path in (out, html)]

@@ -17,13 +17,18 @@ def export(
     out: str = "model.onnx",
     overwrite: bool = False,
 ) -> None:
-    """Write a saved model as one file for onnxruntime: from columns as they come to probabilities.
+    """Write a saved model with its preprocessing as one file for onnxruntime.
 
-    Args:
-        format: onnx.
-        model: the folder of a saved model.
-        out: the file to write.
-        overwrite: replace the file that is there.
+    Parameters
+    ----------
+    format : {"onnx"}
+        The word onnx.
+    model : str
+        The folder of a saved model.
+    out : str, default="model.onnx"
+        The file to write.
+    overwrite : bool, default=False
+        Replace a file that is there.
     """
     with output_file(Path(out), overwrite=overwrite, inputs=files_of_model(model)) as aside:
         exported = to_onnx(load(model))

@@ -17,6 +17,7 @@ from llpgan.cli.console import terminal
 from llpgan.cli.label_matching import labels_as_classes
 from llpgan.cli.model_inputs import tables_in
 from llpgan.data.experiments import costs
+from llpgan.estimators.auto_llp import AutoLLP
 from llpgan.estimators.base import LLPClassifier
 from llpgan.evaluation import BagScores, bag_scores
 from llpgan.evaluation.selection import BagShuffleSplit
@@ -39,6 +40,7 @@ def fit(
     *,
     method: LLPClassifier | None = None,
     label_names: Sequence[str] = (),
+    time_limit: float | None = None,
     hold_out: float = 0.0,
     random_state: int = 0,
     out: str = "model",
@@ -48,23 +50,35 @@ def fit(
 ) -> LLPClassifier:
     """Learn a classifier of rows from the class proportions of their bags, and save it with a report.
 
-    Examples:
-        llpgan fit people.csv --bag state --proportions results.csv --out model
+    Parameters
+    ----------
+    data : str
+        A table of rows (.csv, .csv.gz, .parquet), a folder with one folder of images per bag, an .npz file, or a
+        store, which stays on disk and has its proportions.
+    method : LLPClassifier, default=None
+        The name of the method, such as DLLP. Its settings are given as --method.epochs 50. None means AutoLLP for
+        tables, which weighs trees and a linear model, and DLLP for tables in a store; for up to 5,000 small
+        images, the best of BagLogistic, DLLP and LLPGAN on held-out bags; and DLLP for more or larger images.
+    time_limit : float, default=None
+        About how many seconds AutoLLP may take, which learns from tables if no method is named.
+    hold_out : float, default=0.0
+        The share of bags that is held out of training. The report then shows how well the model fits them.
+    label_names : sequence of str, default=()
+        The class of each value of the label, in the sorted order of the values, if they have other names.
+    random_state : int, default=0
+        The seed of the method, unless it is set there. The same seed gives the same model.
+    out : str, default="model"
+        The folder for the model and its report.html.
+    report : bool, default=True
+        Whether to write a report.
+    overwrite : bool, default=False
+        Replace a model that is there.
+    **tables : dict
+        The parameters of Bags.from_tables.
 
-    Args:
-        data: a table of rows (.csv, .csv.gz, .parquet), a folder of folders of images (each a bag), an .npz, or a
-            store, which stays on disk and holds its proportions already.
-        method: the method by name, such as DLLP; its settings as --method.epochs 50. If none is named, tables are
-            learned by BagLogistic, in seconds, and tables in a store by DLLP; for up to 5,000 small images,
-            held-out bags choose between BagLogistic, DLLP and LLPGAN; more or larger ones are learned by DLLP.
-        hold_out: the share of the bags that is kept out of training; the report then tells how well the model
-            meets them.
-        label_names: the class of each of the label's values, in their sorted order, where they have other names.
-        random_state: the method's random_state, if that is not set: the same seed gives the same model.
-        out: the folder for the model and its report.html.
-        report: whether to write a report.
-        overwrite: replace the model that is there.
-        tables: see Bags.from_tables.
+    Examples
+    --------
+    llpgan fit people.csv --bag state --proportions results.csv --out model
     """
     refuse_idle_names(label_names, tables)
     console = terminal(stderr=True, quiet=not is_first_process())
@@ -74,7 +88,9 @@ def fit(
         console.print(f"{data}: {in_words(bags)}", soft_wrap=True)
         console.print(origin(data, bags, tables), soft_wrap=True)
         training, held_out, rows = divided(bags, hold_out, random_state)
-        model, seconds = trained(method or chosen(training, random_state, console), training, random_state)
+        model, seconds = trained(
+            method or chosen(training, random_state, console, time_limit), training, random_state
+        )
         if not is_first_process():
             return model
         story = None
@@ -83,6 +99,8 @@ def fit(
             labels = labels if labels is None else labels[rows]
             story = told(model, training, data, labels, origin(data, bags, tables), held_out)
         save(model, out, overwrite=overwrite, pages={} if story is None else {REPORT: render(story)})
+        if isinstance(model, AutoLLP):
+            console.print(f"tried: {model.chosen_}", soft_wrap=True)
         console.print(in_the_end(model, training, seconds, story, held_out), soft_wrap=True)
         console.print(f"saved {out}" + (f", report {Path(out) / REPORT}" if report else ""), soft_wrap=True)
         return model
@@ -144,11 +162,11 @@ def _scores(model: LLPClassifier, bags: Bags, prior: Array) -> tuple[BagScores, 
     return bag_scores(bags, found), bag_scores(bags, np.broadcast_to(prior, found.shape))
 
 
-def chosen(bags: Bags, random_state: int, console: Console) -> LLPClassifier:
+def chosen(bags: Bags, random_state: int, console: Console, time_limit: float | None = None) -> LLPClassifier:
     """The method for bags where the user names none; it says which, why, and about how long it will take."""
     if chooses_by_held_out_bags(bags):
         console.print("no method was named: some are tried on held-out bags first", soft_wrap=True)
-    found = default_method(bags, random_state)
+    found = default_method(bags, random_state, time_limit)
     about = "" if found.seconds is None else f"; training will take about {costs.in_words(found.seconds)}"
     console.print(f"{name_of(found.method)} is taken, since {found.reason}{about}", soft_wrap=True)
     return found.method

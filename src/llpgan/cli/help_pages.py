@@ -24,7 +24,10 @@ from llpgan.utils.parameter_checks import StrOptions
 
 _INDENT, _NARROWEST, _WIDEST = 26, 60, 100
 _LONG, _LONGEST = 100, 160  # characters of a sentence on a setting; on one that is one of a few names
-_CONFIG = "a file of options (YAML); --print_config writes one"
+_CONFIG = "A file of options (YAML); --print_config writes one."
+_ROLE = re.compile(r":\w+:`~?(?:[\w.]*\.)?(\w+)`")  # :class:`~llpgan.bags.Bags`
+_NONE = re.compile(r" ?\bNone means (?:that )?((?:[^.]|\.(?=\w))*)\.?")  # a point may stand inside a number
+_SENTENCE_END = re.compile(r"\. (?=[A-Z\"])")
 
 
 def help_on_command(name: str, function: Callable[..., Any]) -> str:
@@ -41,7 +44,8 @@ def help_on_command(name: str, function: Callable[..., Any]) -> str:
         lines += _entry(_as_typed(option), _said(option, known))
     lines += _entry("--config FILE", _CONFIG)
     if any(is_method(option) or are_methods(option) for option in options):
-        lines += ["", f"Methods: {', '.join(METHODS)}; llpgan fit --method.help NAME tells the settings of one."]
+        there = f"Methods: {', '.join(METHODS)}; llpgan fit --method.help NAME explains the settings of one."
+        lines += ["", *_wrapped(there)]
     return "\n".join(lines)
 
 
@@ -55,8 +59,9 @@ def help_on_method(name: str) -> str:
     usual = {field.name: field.default for field in fields(method) if field.init}
     for setting in [*own, *(setting for setting in hints if setting not in own)]:
         networks = _networks(setting, hints[setting])
-        told = networks or _in_short(said.get(setting, ""), _LONGEST if setting in named else _LONG)
-        lines += _entry(f"--method.{setting}", f"{told} {_default(usual[setting])}".strip())
+        told, without = _in_words(said.get(setting, ""))
+        told = networks or _in_short(told, _LONGEST if setting in named else _LONG)
+        lines += _entry(f"--method.{setting}", f"{told} {_default(usual[setting], without)}".strip())
     return "\n".join([*lines, "", f"More, and the formula: docs/methods/{_page(method)}.md"])
 
 
@@ -64,7 +69,7 @@ def _networks(setting: str, hint: Any) -> str:
     """What can be said of a network on the command line: its name."""
     if setting not in ("classifier", "generator") or not get_args(hint):
         return ""
-    return f"one of {', '.join(networks_for(setting))}; by default that for the instances' shape."
+    return f"One of {', '.join(networks_for(setting))}."
 
 
 def _page(method: Any) -> str:
@@ -87,14 +92,20 @@ def _has_names(allowed: Sequence[Any]) -> bool:
 
 def _in_short(said: str, longest: int) -> str:
     """The first sentence; of a long one, its first part."""
-    sentence = re.split(r"(?<=[a-z)\"`])(?<!eq)\. ", said)[0]
+    sentence = _SENTENCE_END.split(said)[0]
     short = sentence if len(sentence) <= longest else sentence.partition("; ")[0]
-    return _without_none(short.replace("``", "").rstrip(".")) + "." if said else ""
+    return short.rstrip(".") + "." if said else ""
 
 
-def _without_none(said: str) -> str:
-    """What a parameter is by default, without Python's word for it."""
-    return re.sub(r"\bNone (for|to)\b", r"by default \1", said).replace("by default for ", "by default ")
+def _in_words(said: str) -> tuple[str, str]:
+    """A docstring without markup, and apart from it what None means, which nobody types on the command line.
+
+    >>> _in_words("How many :class:`~llpgan.Bags`. None means ``all``. At least 2.")
+    ('How many Bags. At least 2.', 'all')
+    """
+    plain = _ROLE.sub(r"\1", said).replace("``", "")
+    without = _NONE.search(plain)
+    return _NONE.sub("", plain).strip(), without[1] if without else ""
 
 
 def _as_typed(option: Option) -> str:
@@ -120,11 +131,14 @@ def _value(option: Option) -> str:
 def _said(option: Option, known: set[str]) -> str:
     """The docstring in the words of the command line."""
     said = re.sub(r"``(\w+)``", lambda found: f"--{found[1]}" if found[1] in known else found[1], option.about)
-    return f"{_without_none(said)} {_default(option.default)}".strip()
+    told, without = _in_words(said)
+    return f"{told} {_default(option.default, without)}".strip()
 
 
-def _default(value: Any) -> str:
-    """Nothing where the default says nothing."""
+def _default(value: Any, without: str = "") -> str:
+    """What happens without the option; nothing if that is clear."""
+    if value is None and without:
+        return f"(default: {without})"
     if value is None or value is False or value == () or value == "":
         return ""
     return f"(default: {str(value).lower() if value is True else value})"

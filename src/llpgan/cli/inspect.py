@@ -35,19 +35,28 @@ def inspect(
     overwrite: bool = False,
     **tables: Any,
 ) -> Inspection:
-    """Look at bags before training: how much they can tell, whether they are random, what more would bring.
+    """Inspect bags before training: what they can tell, whether they are random, and what more bags would bring.
 
-    Examples:
-        llpgan inspect people.csv --bag state --proportions results.csv
+    Parameters
+    ----------
+    data : str
+        A table of rows (.csv, .csv.gz, .parquet), a folder with one folder of images per bag, or an .npz file.
+    curve : bool, default=True
+        Whether to fit a fast method to parts of the bags, to see what more bags would bring.
+    random_state : int, default=0
+        The seed of the random draws.
+    out : str, default=None
+        A file (.json) for the figures, which are always shown.
+    html : str, default=None
+        A file (.html) for a page with charts and tables.
+    overwrite : bool, default=False
+        Replace files that are there.
+    **tables : dict
+        The parameters of Bags.from_tables.
 
-    Args:
-        data: a table of rows (.csv, .csv.gz, .parquet), a folder of folders of images (each a bag), or an .npz.
-        curve: whether to refit a quick method on parts of the bags, to see what more bags would bring.
-        random_state: of the random draws.
-        out: a file (.json) for the figures; they are always shown.
-        html: a file (.html) for a page with charts and tables.
-        overwrite: replace the files that are there.
-        tables: see Bags.from_tables.
+    Examples
+    --------
+    llpgan inspect people.csv --bag state --proportions results.csv
     """
     outputs = [output_if_named(path, overwrite=overwrite, inputs=tables_in(data, tables)) for path in (out, html)]
     with outputs[0] as aside, outputs[1] as page:

@@ -11,12 +11,19 @@ from llpgan.utils.arrays import Array
 def labels_as_classes(labels: Array, classes: Array, column: str, names: Sequence[str] = ()) -> Array:
     """The class of each label.
 
-    Args:
-        labels: of all rows.
-        classes: of the model.
-        column: that the labels are from, for messages.
-        names: the classes of the labels' different values, in the order of these; for labels with other names.
+    Parameters
+    ----------
+    labels : ndarray
+        The labels of all rows.
+    classes : ndarray
+        The classes of the model.
+    column : str
+        The column of the labels, for messages.
+    names : sequence of str, default=()
+        The classes of the different values, in their sorted order, for labels with other names.
 
+    Examples
+    --------
     >>> labels_as_classes(np.array(["no", "yes"]), np.array(["no", "yes"]), "vote")
     array(['no', 'yes'], dtype='<U3')
     >>> labels_as_classes(np.array(["F", "T"]), np.array(["no", "yes"]), "vote", names=["no", "yes"])

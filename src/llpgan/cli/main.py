@@ -18,16 +18,17 @@ from llpgan.utils.version import __version__
 
 # A command is the function of its name in llpgan.cli: its parameters are the options, its docstring the help.
 COMMANDS = {
-    "store": "rows that do not fit into memory, sorted by bag into a folder to fit",
-    "inspect": "what bags can tell, before anything is trained",
-    "fit": "learn from a table of rows and the proportions of their bags; saves a model and a report",
-    "predict": "the class of each row of a file",
-    "compare": "which method suits: each judged by bags it has not seen; saves the chosen one",
-    "evaluate": "how good a model is: by labels where they exist, by bags, or both",
-    "export": "a model for other programs (onnx)",
-    "demo": "51 election results in, the votes of single people out; on data inside the package",
-    "data": "official files of data sets (get)",
-    "reproduce": "the paper's tables and figures; may be killed and started again",
+    "store": "sort rows that do not fit into memory by bag, into a folder to fit",
+    "inspect": "show what bags can tell, before anything is trained",
+    "fit": "learn from a table of rows and the proportions of their bags; save a model and a report",
+    "predict": "predict the class of each row of a file",
+    "compare": "compare methods by cross-validation on held-out bags; save the selected one",
+    "evaluate": "evaluate a model by labels, by bags, or by both",
+    "shares": "estimate the share of each class in each group of rows, with intervals",
+    "export": "write a model for other programs (onnx)",
+    "demo": "learn the votes of single people from 51 election results; the data are included",
+    "data": "download the official files of data sets (get)",
+    "reproduce": "reproduce the tables and figures of the paper; may be killed and started again",
 }
 _KINDS = {
     "<class 'int'>": "whole number",

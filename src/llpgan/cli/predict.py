@@ -32,20 +32,29 @@ def predict(
 ) -> int:
     """Predict the class of each row, with the probability of every class, in the order of the rows.
 
-    The rows are read and predicted part after part: memory does not depend on how many there are.
+    The rows are read and predicted part by part, so that memory does not depend on their number.
 
-    Examples:
-        llpgan predict model people.csv --keep id,state --out predictions.csv
+    Parameters
+    ----------
+    model : str
+        The folder of a saved model.
+    data : str
+        A file like that of the training, a folder of Parquet files or of images, or one image. The columns may be
+        in another order.
+    out : str, default="predictions.csv"
+        The file for predictions: .csv, .csv.gz or .parquet.
+    keep : str, default=""
+        The columns of the data to copy to the predictions, such as id,state.
+    image : str, default=None
+        The column that holds the paths of images. None means the same name as in the training.
+    resize : bool, default=False
+        Resize images to the size of the training images.
+    overwrite : bool, default=False
+        Replace a file that is there.
 
-    Args:
-        model: the folder of a saved model.
-        data: a file (or a folder of Parquet files, or of images, or one image) like that of the training; its
-            columns may stand in another order.
-        out: the file for predictions: .csv, .csv.gz or .parquet.
-        keep: column, or columns, as id,state, of the data that the predictions should carry.
-        image: the column that holds paths of images, where it has another name than in the training.
-        resize: bring images of another size to that of the training.
-        overwrite: replace the file that is there.
+    Examples
+    --------
+    llpgan predict model people.csv --keep id,state --out predictions.csv
     """
     writer = _writer(out)
     with output_file(Path(out), overwrite=overwrite, inputs=[data, *files_of_model(model)]) as aside:

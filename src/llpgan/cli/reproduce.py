@@ -32,24 +32,39 @@ def reproduce(
     train: bool = True,
     threads: int = 1,
 ) -> None:
-    """Run an experiment's cells that have no row yet, and make its table and figure from all rows.
+    """Run the cells of an experiment that have no row yet, and make its table and figure from all rows.
 
-    It may be killed at any moment and started again, and several may run side by side on the same output folder:
-    no cell is run twice.
+    The command may be killed at any time and started again, and several may run side by side on the same output
+    folder: no cell is run twice.
 
-    Args:
-        name: the experiment: table1, convergence, and so on; "list" tells them all.
-        preset: paper (as published), cpu (an hour or two on two cores) or smoke (a minute).
-        data: the folder of the data sets; see ``llpgan data get``.
-        out: rows go to OUT/PRESET/rows.jsonl, tables and figures beside it.
-        datasets: only these, as mnist,svhn.
-        methods: only these, as DLLP,LLPGAN.
-        bag_sizes: only these, as 16,32.
-        draws: only these draws of the bags, as 0,1.
-        epochs: so many instead of the preset's, to try it out; rows then go to OUT/PRESET-epochs-EPOCHS.
-        dry_run: list the cells and about how long each will take, and do nothing.
-        train: whether to run cells; if not, the table is made from the rows there are.
-        threads: of each training. Two runs side by side are better than two threads, where networks are small.
+    Parameters
+    ----------
+    name : str
+        The name of the experiment, such as table1 or convergence; "list" lists all.
+    preset : str, default="cpu"
+        The scale: paper (as published), cpu (an hour or two on two cores) or smoke (a minute).
+    data : str, default="data"
+        The folder of the data sets, see ``llpgan data get``.
+    out : str, default="results/reproduction"
+        The folder for the results. Rows go to OUT/PRESET/rows.jsonl, with tables and figures beside it.
+    datasets : list of str or str, default=None
+        The data sets to run, such as mnist,svhn. None means all.
+    methods : list of str or str, default=None
+        The methods to run, such as DLLP,LLPGAN. None means all.
+    bag_sizes : list of int or int, default=None
+        The bag sizes to run, such as 16,32. None means all.
+    draws : list of int or int, default=None
+        The random draws of the bags to run, such as 0,1. None means all.
+    epochs : int, default=None
+        The number of epochs, to try it out. Rows then go to OUT/PRESET-epochs-EPOCHS. None means the number of the
+        preset.
+    dry_run : bool, default=False
+        List the cells and about how long each takes, and run nothing.
+    train : bool, default=True
+        Whether to run cells. If false, the table is made from the existing rows.
+    threads : int, default=1
+        The number of threads of each training. If networks are small, two runs side by side are faster than two
+        threads.
     """
     console = Console(highlight=False)
     if name == "list":

@@ -11,16 +11,23 @@ from llpgan.tables.store import store_tables
 
 @passing_on(Bags.from_tables, "instances")
 def store(data: str, *, to: str = "store", overwrite: bool = False, **tables: Any) -> Bags:
-    """Sort rows by bag into a store, in little memory however many there are; llpgan fit learns from it.
+    """Sort rows by bag into a store, in little memory for any number of rows; llpgan fit learns from it.
 
-    Examples:
-        llpgan store people.parquet --bag state --proportions results.csv --to people_store
+    Parameters
+    ----------
+    data : str
+        A Parquet file or a folder of Parquet files, a CSV file, a folder with one folder of images per bag, or an
+        .npy or .npz file.
+    to : str, default="store"
+        The folder for the store.
+    overwrite : bool, default=False
+        Replace a store that is there.
+    **tables : dict
+        The parameters of store_tables.
 
-    Args:
-        data: a Parquet file or a folder of such, a CSV file, a folder of folders of images, or an .npy or .npz.
-        to: the folder for the store.
-        overwrite: replace the store that is there.
-        tables: see store_tables.
+    Examples
+    --------
+    llpgan store people.parquet --bag state --proportions results.csv --to people_store
     """
     bags = store_tables(data, to, overwrite=overwrite, **tables)
     terminal(stderr=True).print(f"saved {to}: {in_words(bags)}")

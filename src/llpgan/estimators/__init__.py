@@ -1,17 +1,28 @@
-"""Estimators: every method behind scikit-learn's interface."""
+"""Estimators: every method with the interface of scikit-learn."""
 
 from importlib import import_module
 from typing import Any
+
+__all__ = ["METHODS", "estimator_class"]
 
 # The one list of methods, by class, with the module that holds it: the package's names, the common tests and the
 # comparisons read it. Nothing is imported here, so that a method without torch never loads it.
 METHODS = {
     "DLLP": "llpgan.estimators.dllp",
     "LLPGAN": "llpgan.estimators.llp_gan",
+    "MomentMatching": "llpgan.estimators.moment_matching",
+    "CountLLP": "llpgan.estimators.count_llp",
+    "DSQ": "llpgan.estimators.dsq",
+    "ROT": "llpgan.estimators.rot",
+    "LLPVAT": "llpgan.estimators.llp_vat",
+    "MixBag": "llpgan.estimators.mix_bag",
+    "LLPFC": "llpgan.estimators.llpfc",
     "MeanMap": "llpgan.estimators.mean_map",
     "LaplacianMeanMap": "llpgan.estimators.laplacian_mean_map",
     "AlternatingMeanMap": "llpgan.estimators.alternating_mean_map",
     "BagLogistic": "llpgan.estimators.bag_logistic",
+    "AutoLLP": "llpgan.estimators.auto_llp",
+    "BagBoosting": "llpgan.estimators.bag_boosting",
     "InvCal": "llpgan.estimators.inv_cal",
     "AlterSVM": "llpgan.estimators.alter_svm",
     "ConvSVM": "llpgan.estimators.conv_svm",
@@ -19,5 +30,21 @@ METHODS = {
 
 
 def estimator_class(name: str) -> Any:
-    """The class of a method, by a name of :data:`METHODS`."""
+    """Return the class of a method.
+
+    Parameters
+    ----------
+    name : str
+        The name of the method, one of :data:`METHODS`.
+
+    Returns
+    -------
+    type
+        The class of the estimator.
+
+    Examples
+    --------
+    >>> estimator_class("MeanMap")
+    <class 'llpgan.estimators.mean_map.MeanMap'>
+    """
     return getattr(import_module(METHODS[name]), name)

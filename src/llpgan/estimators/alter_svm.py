@@ -30,26 +30,51 @@ _SMALL = 1e-4  # a fall of the objective, as a part of it, that ends a stage
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class AlterSVM(ProportionSVM):
-    """alter-∝SVM (Yu et al., 2013): linear, or with any kernel.
+    """Alternating proportion SVM (alter-∝SVM): a support vector machine and the labels that it separates.
 
-    Minimises over the classifier f = w·φ(x) + b and over all labels y = ±1
+    The method minimizes over the classifier f = w·φ(x) + b and over all labels y = ±1
 
         ½‖w‖² + C Σ_j hinge(y_j f(x_j)) + C_p Σ_i m_i max(0, |share of +1 in bag i − p_i| − ε)
 
-    by turns, each to its minimum: the classifier from the one before, the labels of each bag exactly, by trying
-    every number of positives. C grows from 10⁻⁴ of its value, by half each stage, with the labels of the stage
-    before. It is not convex: several starts compete, and the lowest objective wins. Some have labels drawn at
-    random; three have those of InvCal's scores, and join the annealing at its beginning, at 10⁻² and at 1.
+    It alternates between the two, each to its minimum: the classifier starts from the previous one, and the labels
+    of each bag are found exactly by trying every number of positives. C is annealed: it starts at 10⁻⁴ of its
+    value and grows by half in each stage, which starts from the labels of the stage before. The problem is not
+    convex, so several starts compete and the lowest objective wins. Some start from random labels. Three start
+    from the labels that InvCal predicts, and enter the annealing at its beginning, at 10⁻² and at 1.
 
-    Args:
-        C: the weight of the hinge; None for 0.1 with the linear kernel and 1 with others, as held-out bags of
-            digits chose.
-        proportion_weight: C_p, the cost of a bag's share missed. Above C, or one class may take all instances.
-        n_restarts: the number of starts with random labels.
-        n_jobs: how many starts at once, in threads.
-        others: see :class:`~llpgan.estimators.proportion_svm.ProportionSVM`.
+    Parameters
+    ----------
+    proportion_weight : float, default=10.0
+        The cost C_p of missing the proportion of a bag. It should be larger than C, otherwise one class may take
+        all instances.
+    n_restarts : int, default=10
+        The number of starts with random labels.
+    n_jobs : int, default=None
+        The number of starts that run at the same time, in threads.
+    C : float, default=None
+        The weight of the hinge loss. None means 0.1 with the linear kernel and 1 with other kernels. Both were
+        selected on held-out bags of the digits data.
+    {inherited}
 
+    Attributes
+    ----------
+    {inherited}
+
+    See Also
+    --------
+    ConvSVM : The convex relaxation of the same problem.
+    InvCal : Regression on the means of bags, which provides three of the starts.
+    AlternatingMeanMap : Alternates in the same way with a logistic regression.
+
+    References
+    ----------
+    .. [1] F. X. Yu, D. Liu, S. Kumar, T. Jebara and S.-F. Chang, "∝SVM for learning with label proportions",
+       International Conference on Machine Learning, 2013.
+
+    Examples
+    --------
     >>> import numpy as np
+    >>> from llpgan import AlterSVM
     >>> X = np.arange(40.0)[:, None]
     >>> y, bag = (X[:, 0] >= 20).astype(int), np.arange(40) // 8
     >>> model = AlterSVM(random_state=0).fit(X, y, groups=bag)

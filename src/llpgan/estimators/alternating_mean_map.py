@@ -23,30 +23,54 @@ from llpgan.utils.parameter_checks import Interval
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class AlternatingMeanMap(ClassicalClassifier):
-    """The alternating mean map (Patrini et al., 2014): two classes or more.
+    """Alternating mean map: labels that agree with the bags, and the logistic regression of these labels.
 
-    Minimises the penalised logistic loss over the classifier *and* over all labels that agree with the bags,
+    The method minimizes the penalized logistic loss over the classifier *and* over all labels that agree with the
+    bags,
 
-        min_θ min_y Σ_j [log Σ_k exp(θ_k·x_j) − θ_{y_j}·x_j] + ‖θ‖² / 2C,  each bag with m·p of each class,
+        min_θ min_y Σ_j [log Σ_k exp(θ_k·x_j) − θ_{y_j}·x_j] + ‖θ‖² / 2C,  each bag with m·p of each class.
 
-    by turns, each exactly: the labels by an assignment in each bag (two classes: the highest m·p scores), the
-    classifier by a logistic regression. Where m·p is no whole number, the largest remainders are rounded up; a bag
-    with a class at zero gets none of it. The objective never rises, so that the turns end.
+    It alternates between two exact steps: an assignment problem in each bag finds the labels (with two classes,
+    the m·p highest scores), and a logistic regression finds the classifier. If m·p is not an integer, the largest
+    remainders are rounded up; a class whose proportion is zero gets no instance of the bag. The objective never
+    increases, so the alternation ends. Two or more classes are supported.
 
-    Args:
-        start: the classifier that gives the first labels: ``MeanMap()`` if None, or ``LaplacianMeanMap()``, or any
-            other.
-        C: inverse strength of the penalty, as in ``LogisticRegression``.
-        tol: the largest slope of the mean loss that counts as zero.
-        max_turns: after so many turns it ends though labels still change.
-        others: see :class:`~llpgan.estimators.classical.ClassicalClassifier`.
+    Parameters
+    ----------
+    start : LLPClassifier, default=None
+        The classifier that provides the first labels, such as ``LaplacianMeanMap()``. None means ``MeanMap()``.
+    C : float, default=1.0
+        Inverse of the regularization strength, as in ``LogisticRegression``.
+    {tol: 1e-6}
+    max_turns : int, default=100
+        The maximum number of alternations. The fit stops there even if labels still change.
+    {inherited}
 
-    Attributes:
-        start_: the first classifier, fitted. A saved model does not hold it.
-        n_turns_: how many turns it took.
-        model_: weights and intercepts on the features.
+    Attributes
+    ----------
+    start_ : LLPClassifier
+        The first classifier, fitted. It is not part of a saved model.
+    n_turns_ : int
+        The number of alternations that were run.
+    model_ : Linear
+        The weights and intercepts on the standardized features.
+    {inherited}
 
+    See Also
+    --------
+    MeanMap : The usual first classifier.
+    LaplacianMeanMap : Another first classifier.
+    AlterSVM : Alternates in the same way with a support vector machine.
+
+    References
+    ----------
+    .. [1] G. Patrini, R. Nock, P. Rivera and T. Caetano, "(Almost) No Label No Cry", Advances in Neural
+       Information Processing Systems 27, 2014.
+
+    Examples
+    --------
     >>> import numpy as np
+    >>> from llpgan import AlternatingMeanMap
     >>> X = np.arange(40.0)[:, None]
     >>> y, bag = (X[:, 0] >= 20).astype(int), np.arange(40) // 8
     >>> model = AlternatingMeanMap().fit(X, y, groups=bag)
@@ -68,7 +92,18 @@ class AlternatingMeanMap(ClassicalClassifier):
     }
 
     def fit_bags(self, bags: Bags) -> Self:
-        """Learn from bags."""
+        """Learn from bags.
+
+        Parameters
+        ----------
+        bags : Bags
+            The bags to learn from.
+
+        Returns
+        -------
+        Self
+            The fitted estimator.
+        """
         self._start(bags)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", TrainingWarning)  # only the end counts
@@ -99,7 +134,7 @@ class AlternatingMeanMap(ClassicalClassifier):
 
 
 def operator_of_labels(features: Features, labels: NDArray[np.int64], n_classes: int) -> tuple[Array, Array]:
-    """The mean of x·1[y = k], a row a class, and the share of each class."""
+    """The mean of x·1[y = k], one row per class, and the share of each class."""
     members = (labels == np.arange(n_classes)[:, None]).astype(np.float64)
     return features.sums(members) / len(features), members.mean(axis=1)
 

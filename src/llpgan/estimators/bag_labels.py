@@ -35,10 +35,14 @@ class RankedBags:
     def cheapest_counts(self, row_costs: Array, count_costs: Array, none_costs: Array) -> NDArray[np.int64]:
         """How many of each bag's highest to choose, so that the rows chosen and their number cost least.
 
-        Args:
-            row_costs: of choosing each row; highest scores first must be cheapest first.
-            count_costs: in the order of ranked rows, of choosing this row and all above it, as a number.
-            none_costs: for each bag, of choosing none.
+        Parameters
+        ----------
+        row_costs : ndarray
+            Of choosing each row; highest scores first must be cheapest first.
+        count_costs : ndarray
+            In the order of ranked rows, of choosing this row and all above it, as a number.
+        none_costs : ndarray
+            For each bag, of choosing none.
         """
         ranked = np.cumsum(row_costs[self.order])
         before = np.append(0.0, ranked)[self.starts]

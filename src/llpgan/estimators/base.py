@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 from llpgan.bags import fit_warnings, validation
 from llpgan.bags.bags import Bags, refuse_other_than_bags
 from llpgan.bags.stored_instances import StoredInstances
-from llpgan.utils import array_input, class_names
+from llpgan.utils import array_input, class_names, shared_docs
 from llpgan.utils.arrays import Array
 from llpgan.utils.callers import warn_once
 
@@ -30,36 +30,80 @@ _BAGS_OF_ONE = (
 
 
 class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """A classifier of instances that learns from bags.
+    """Base class of all estimators: a classifier of instances that learns from bags.
 
-    ``fit(X, y, groups)`` follows scikit-learn: a 1-D ``y`` holds labels, of which only each bag's proportions
-    are used; a 2-D ``y`` holds in each row the proportions of that row's bag, and if it is a frame its columns
-    name the classes; ``groups`` is the bag of each row. ``groups=np.arange(len(y))`` asks for supervised learning;
-    labels without groups give the same, with a warning, and other proportions without groups are refused.
-    ``fit_bags`` takes :class:`~llpgan.bags.Bags`. A method implements it and ``_probabilities``.
+    ``fit(X, y, groups)`` follows scikit-learn. ``fit_bags`` takes :class:`~llpgan.bags.Bags`. A method implements
+    ``fit_bags`` and ``_probabilities``.
 
-    ``predict``, ``predict_proba`` and ``score`` take rows as users have them; where the model learned from a
-    table, they encode them as that table was encoded. They also take :class:`~llpgan.bags.Bags` with
-    the same encoding. Instances that are encoded already, such as ``bags.instances``, go to ``predict_encoded``.
+    ``predict``, ``predict_proba`` and ``score`` take rows in the form in which users have them. If the model
+    learned from a table, they encode new rows in the same way as that table. They also take
+    :class:`~llpgan.bags.Bags` with the same encoding. Pass instances that are already encoded, such as
+    ``bags.instances``, to ``predict_encoded``.
 
-    Attributes:
-        classes_: the classes, in the order of ``predict_proba``'s columns.
-        n_features_in_: the number of columns, or of channels where instances are images.
-        encoder_: how the rows of a user's table become instances, if the model learned from a table. New rows then
-            go into ``predict`` as they come.
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The classes, in the order of the columns of ``predict_proba``.
+    n_features_in_ : int
+        The number of columns of the instances, or of channels if they are images.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        The names of the columns. Defined only if the training data have column names and no ``encoder_``.
+    encoder_ : Encoder or None
+        The encoder that turns rows of a user's table into instances. None if the model did not learn from a table.
+    instance_shape_ : tuple of int
+        The shape of one instance.
+    instance_type_ : str
+        The data type of the training instances, such as ``"<f4"``.
+
+    See Also
+    --------
+    llpgan.Bags : The instances, their bags and the proportions that every method learns from.
     """
 
     classes_: Array
     n_features_in_: int
     encoder_: "Encoder | None"
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
+    takes_weights: ClassVar[bool] = False  # whether rows may have weights
+    takes_bag_weights: ClassVar[bool] = False  # whether some bags may count more than others
+    takes_partial: ClassVar[bool] = False  # whether less may be known of bags than a full vector of shares
 
     # Where scikit-learn routes metadata, `groups` goes to fit and score without being asked for.
     __metadata_request__fit: ClassVar = {"groups": True}
     __metadata_request__score: ClassVar = {"groups": True}
 
-    def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
-        """Learn from rows: instances, their labels or their bags' proportions, and their bags."""
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        cls.__doc__ = shared_docs.filled(cls)
+
+    def fit(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from instances, their labels or their bags' proportions, and the bag of each instance.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features) or (n_samples, channels, height, width)
+            The instances.
+        y : array-like of shape (n_samples,) or (n_samples, n_classes)
+            If 1-D, the label of each row, of which only the proportions in each bag are used. If 2-D, each row
+            holds the proportions of that row's bag; the columns of a frame name the classes.
+        groups : array-like of shape (n_samples,), default=None
+            The bag of each row. If None, every row is a bag of its own: labels are then learned from as in
+            supervised learning, with a warning, and proportions other than 0 and 1 are refused. Pass
+            ``groups=np.arange(len(y))`` to ask for supervised learning without the warning.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How much each row counts in its bag; it needs ``groups``. None means that all rows count the same.
+
+        Returns
+        -------
+        Self
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If a value is not finite, proportions do not sum to one or differ within a bag, lengths differ, or a
+            parameter is out of range.
+        """
         if y is None:
             raise ValueError(
                 f"This {type(self).__name__} estimator requires y to be passed, but the target y is None: "
@@ -67,29 +111,81 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
         instances = self._checked(_rows_of_numbers(X, "X"), reset=True)
         self.encoder_ = None
-        bags = _bags_of_rows(instances, y, groups, self._feature_names())
+        if sample_weight is not None and groups is None:
+            raise ValueError(
+                "sample_weight says how much a row counts in its bag; without groups, every row is a bag of its "
+                "own, in which a weight changes nothing: give groups"
+            )
+        bags = _bags_of_rows(instances, y, groups, self._feature_names(), sample_weight)
         if groups is None:
             warn_once(_BAGS_OF_ONE, about=type(self).__name__)
         return self.fit_bags(bags)
 
     @abstractmethod
     def fit_bags(self, bags: Bags) -> Self:
-        """Learn from bags. A method begins with ``self._start(bags)``, and returns ``self._finish(bags)``."""
+        """Learn from bags.
+
+        A method begins with ``self._start(bags)`` and returns ``self._finish(bags)``.
+
+        Parameters
+        ----------
+        bags : Bags
+            The bags to learn from.
+
+        Returns
+        -------
+        Self
+            The fitted estimator.
+        """
 
     def predict(self, X: Any) -> Array:
-        """The most probable class of each row."""
+        """Predict the most probable class of each row.
+
+        Parameters
+        ----------
+        X : array-like, frame, path or Bags
+            The rows, in any form that :meth:`encode` takes.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The predicted classes.
+        """
         best = self.predict_proba(X).argmax(axis=1)
         return self.classes_[best]
 
     def predict_proba(self, X: Any) -> Array:
-        """The probability of each class for each row."""
+        """Predict the probability of each class for each row.
+
+        Parameters
+        ----------
+        X : array-like, frame, path or Bags
+            The rows, in any form that :meth:`encode` takes.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            The probabilities, with the classes in the order of ``classes_``.
+        """
         return self.predict_encoded(self.encode(X))
 
     def predict_encoded(self, instances: Any) -> Array:
-        """The probability of each class for instances that are encoded already.
+        """Predict the probability of each class for instances that are already encoded.
 
-        Args:
-            instances: ``bags.instances``, what :meth:`encode` returns, or any array in that form.
+        Parameters
+        ----------
+        instances : ndarray or StoredInstances
+            The instances: ``bags.instances``, what :meth:`encode` returns, or any array in that form.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            The probabilities, with the classes in the order of ``classes_``.
+
+        Raises
+        ------
+        ValueError
+            If the instances do not have the shape of the training instances, or a value is not finite.
         """
         check_is_fitted(self, "classes_")
         instances = self._checked(instances, reset=False)
@@ -100,12 +196,19 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return probabilities
 
     def encode(self, X: Any) -> Any:
-        """The instances that the model sees of a user's rows.
+        """Encode rows in the way in which the training rows were encoded.
 
-        Args:
-            X: rows in any form in which the model could have learned from them: where that was a table, another
-                one with the same columns (a file, a frame, a dict of columns); else an array or a frame of
-                numbers. Or :class:`~llpgan.bags.Bags` that were encoded as the training's were.
+        Parameters
+        ----------
+        X : array-like, frame, path or Bags
+            The rows. If the model learned from a table, another table with the same columns: a file, a frame or a
+            dict of columns. Otherwise an array or a frame of numbers. :class:`~llpgan.bags.Bags` are accepted if
+            they have the encoding of the training bags.
+
+        Returns
+        -------
+        ndarray or StoredInstances
+            The instances that the model sees.
         """
         check_is_fitted(self, "classes_")
         if isinstance(X, Bags):
@@ -119,11 +222,27 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self.encoder_.encode(open_rows(X, self.encoder_.text_columns))
 
     def score(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> float:
-        """Accuracy, where ``y`` holds labels; where it holds proportions, how well the bags are met.
+        """Return the accuracy if ``y`` holds labels, and the agreement with the bags if it holds proportions.
 
-        That is one minus the mean over bags of the total variation distance between the bag's proportions and
-        its mean prediction: 1 is perfect, and no instance's label is needed. Proportions in a frame are taken by
-        the names of its columns, which must be the classes; in an array they stand in the order of ``classes_``.
+        The agreement is one minus the mean over bags of the total variation distance between a bag's proportions
+        and its mean prediction. The best value is 1, and no label of an instance is needed.
+
+        Parameters
+        ----------
+        X : array-like, frame, path or Bags
+            The rows, in any form that :meth:`encode` takes.
+        y : array-like of shape (n_samples,) or (n_samples, n_classes)
+            The labels, or in each row the proportions of its bag. The columns of a frame of proportions must be
+            named after the classes; the columns of an array are in the order of ``classes_``.
+        groups : array-like of shape (n_samples,), default=None
+            The bag of each row. Needed if ``y`` holds proportions other than 0 and 1.
+        sample_weight : array-like of shape (n_samples,), default=None
+            The weight of each row in the accuracy, or in the mean prediction of its bag.
+
+        Returns
+        -------
+        float
+            The score.
         """
         probabilities = self.predict_proba(X)
         validation.same_length("rows of X", probabilities, "entries of y", y)
@@ -183,6 +302,8 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Check bags and settings, warn of bags that tell nothing, and note what predictions will be of."""
         refuse_other_than_bags(bags, "what fit_bags takes")
         self._validate_params()
+        self._refuse_weights(bags)
+        self._refuse_partial(bags)
         if (said := fit_warnings.tell_nothing(bags)) is not None:
             warnings.warn(said, fit_warnings.UninformativeBagsWarning, stacklevel=3)
         self.classes_ = bags.classes
@@ -191,6 +312,24 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.instance_type_ = bags.instances.dtype.str
         self.encoder_ = bags.encoder
         self._note_features(None if bags.encoder else bags.features)
+
+    def _refuse_weights(self, bags: Bags) -> None:
+        """Refuse weighted rows where a method cannot respect them."""
+        if bags.bag_weights is not None and not self.takes_bag_weights:
+            raise ValueError(f"{type(self).__name__} cannot weigh bags; BagLogistic, DLLP and LLPGAN can")
+        if bags.weights is not None and not self.takes_weights:
+            raise ValueError(
+                f"{type(self).__name__} cannot weigh rows; "
+                f"BagLogistic, MeanMap, LaplacianMeanMap, InvCal and DLLP can"
+            )
+
+    def _refuse_partial(self, bags: Bags) -> None:
+        """Refuse bags of which less is known than a full vector, where a method needs that."""
+        if bags.known is not None and not self.takes_partial:
+            raise ValueError(
+                f"{type(self).__name__} needs all shares of each bag, without noise; "
+                f"BagLogistic, DLLP and LLPGAN learn from bounds, unknown shares and noise of known size"
+            )
 
     def _finish(self, bags: Bags) -> Self:
         """Refuse predictions that are not finite, and warn where next to nothing was learned."""
@@ -281,14 +420,16 @@ def _rows_of_numbers(X: Any, name: str) -> Any:
     return X
 
 
-def _bags_of_rows(instances: Array, y: Any, groups: Any, features: Sequence[str] | None) -> Bags:
+def _bags_of_rows(
+    instances: Array, y: Any, groups: Any, features: Sequence[str] | None, weights: Any = None
+) -> Bags:
     y = y if hasattr(y, "columns") else np.asarray(y)  # a frame names its classes
     validation.same_length("instances", instances, "entries of y", y)
     if not _are_labels(y):
-        return Bags.from_row_proportions(instances, y, groups, features=features)
+        return Bags.from_row_proportions(instances, y, groups, features=features, weights=weights)
     labels = column_or_1d(y, warn=True)
     check_classification_targets(labels)
-    return Bags.from_labels(instances, labels, groups, features=features)
+    return Bags.from_labels(instances, labels, groups, features=features, weights=weights)
 
 
 def _bags_to_meet(y: Any, groups: Any, classes: Array) -> Bags:

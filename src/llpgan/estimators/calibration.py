@@ -69,10 +69,14 @@ def calmest_spread(bags: Bags, unit_logits: Array, spread: float) -> float:
     tell little of how sure single predictions may be, so that the least alone would rest on chance; among those
     that they cannot tell apart, the calmest does no harm.
 
-    Args:
-        bags: with their proportions.
-        unit_logits: ``(N, K)``, of networks that have not seen the bag of the row; their spread is 1.
-        spread: the largest that is tried.
+    Parameters
+    ----------
+    bags : Bags
+        With their proportions.
+    unit_logits : ndarray
+        ``(N, K)``, of networks that have not seen the bag of the row; their spread is 1.
+    spread : float
+        The largest that is tried.
     """
     if spread <= _CALMEST:
         return spread

@@ -13,14 +13,26 @@ from llpgan.utils.arrays import Array
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ClassicalClassifier(LLPClassifier):
-    """A method that learns from rows of features; images are taken as the row of their pixels.
+    """Base class of the methods without a network, which learn from rows of features.
 
-    Args:
-        standardize: bring instances to one scale first, as the deep methods do, so that units do not matter. The
-            columns of a table get mean 0 and standard deviation 1 each (less, where rare values lie far out, see
-            :func:`llpgan.bags.column_scales.steady`); the pixels of images, which have one unit,
-            mean 0 each and standard deviation 1 together. False takes the instances as they are, as scikit-learn's
-            linear models and kernels do.
+    Images are taken as rows of their pixels.
+
+    Parameters
+    ----------
+    standardize : bool, default=True
+        Whether to standardize the instances first, so that their units do not matter. Each column of a table is
+        scaled to mean 0 and standard deviation 1, or less if rare values lie far out (see
+        :func:`llpgan.bags.column_scales.steady`). The pixels of images, which share one unit, get mean 0 each and
+        standard deviation 1 together. If False, the instances are used as they are, as in scikit-learn's linear
+        models and kernels.
+
+    Attributes
+    ----------
+    {inherited}
+    shift_ : ndarray of shape (n_features,) or float
+        What is subtracted from each feature.
+    scale_ : ndarray of shape (n_features,) or float
+        What each feature is then divided by.
     """
 
     standardize: bool = True
@@ -29,7 +41,7 @@ class ClassicalClassifier(LLPClassifier):
 
     def _learn_features(self, bags: Bags) -> Features:
         """The features of the training instances; learns what :meth:`_features` needs."""
-        shift, scale = _one_scale(bags.instances) if self.standardize else (0.0, 1.0)
+        shift, scale = _one_scale(bags.instances, bags.weights) if self.standardize else (0.0, 1.0)
         self.shift_, self.scale_ = shift, scale
         return self._features(bags.instances)
 
@@ -38,10 +50,10 @@ class ClassicalClassifier(LLPClassifier):
         return Features.of(_as_rows(instances), self.shift_, self.scale_)
 
 
-def _one_scale(instances: Array) -> tuple[Array, Array | float]:
+def _one_scale(instances: Array, weights: Array | None) -> tuple[Array, Array | float]:
     if instances.ndim == 2:
-        return column_scales.steady(instances)
-    mean, deviation = column_scales.moments(_as_rows(instances))
+        return column_scales.steady(instances, weights)
+    mean, deviation = column_scales.moments(_as_rows(instances), weights)
     return mean, float(np.sqrt(np.mean(deviation**2))) or 1.0
 
 

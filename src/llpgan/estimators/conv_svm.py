@@ -26,25 +26,45 @@ _SAY = 1e-6
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ConvSVM(ProportionSVM):
-    """conv-∝SVM (Yu et al., 2013): linear, or with any kernel.
+    """Convex proportion SVM (conv-∝SVM): the convex relaxation of the alternating proportion SVM.
 
-    The SVM's dual depends on labels y only through y yᵀ. Among all label matrices in the convex hull of those
-    whose bags have their shares, the best is found by
+    The dual of an SVM depends on the labels y only through y yᵀ. Among all matrices in the convex hull of those
+    whose labels agree with the bags, the best is found by
 
         min_{M ∈ conv{y yᵀ}} max_{0 ≤ α ≤ C} Σ_j α_j − ½ αᵀ (K ∘ M) α,
 
-    with cutting planes: a mixture of label vectors, to which the one that violates most is added until none does.
-    M knows labels up to one sign for all, which is chosen by the bags' error. The mixture's scores then rank the
-    instances of each bag, of which the highest are positive, as many as its share says, and the labels have their
-    SVM. Here K is the kernel plus one, so that f has an intercept.
+    with cutting planes: the solution is a mixture of label vectors, to which the most violated one is added until
+    none is violated. M determines the labels up to one common sign, which is chosen by the error on the bags. The
+    scores of the mixture then rank the instances of each bag; the highest are labelled positive, as many as the
+    proportion says, and an SVM is trained on these labels. K is the kernel plus one, so that f has an intercept.
 
-    Args:
-        C: the weight of the loss against ½‖w‖²; None for 0.01. The larger it is, the more label vectors fit at
-            once, and the less their mixture says.
-        max_cuts: the most label vectors that the mixture may have.
-        others: see :class:`~llpgan.estimators.proportion_svm.ProportionSVM`.
+    Parameters
+    ----------
+    C : float, default=None
+        The weight of the loss against ½‖w‖². None means 0.01. The larger it is, the more label vectors fit at
+        once, and the less their mixture says.
+    max_cuts : int, default=20
+        The maximum number of label vectors in the mixture.
+    {inherited}
 
+    Attributes
+    ----------
+    {inherited}
+
+    See Also
+    --------
+    AlterSVM : Searches for the labels themselves.
+    InvCal : Regression on the means of bags.
+
+    References
+    ----------
+    .. [1] F. X. Yu, D. Liu, S. Kumar, T. Jebara and S.-F. Chang, "∝SVM for learning with label proportions",
+       International Conference on Machine Learning, 2013.
+
+    Examples
+    --------
     >>> import numpy as np
+    >>> from llpgan import ConvSVM
     >>> X = np.arange(40.0)[:, None]
     >>> y, bag = (X[:, 0] >= 20).astype(int), np.arange(40) // 8
     >>> model = ConvSVM(random_state=0).fit(X, y, groups=bag)

@@ -2,14 +2,12 @@
 
 import copy
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from inspect import isfunction
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 import torch
@@ -19,21 +17,19 @@ from torch import nn
 from torch.optim import AdamW, Optimizer
 
 from llpgan.bags import Bags, fit_warnings
-from llpgan.bags.fit_warnings import Watcher, refuse_lost, some_rows
+from llpgan.bags.fit_warnings import refuse_lost, some_rows
 from llpgan.estimators.base import LLPClassifier
 from llpgan.estimators.calibration import N_FOLDS, few_large_bags, temperature_of, tempered
-from llpgan.estimators.paper_bound import undo_bound
-from llpgan.training.augmentation import AUGMENTATIONS, Augment, check_augment
-from llpgan.training.batches import BagDataset, usual_bags_a_step
-from llpgan.training.checkpoints import Checkpoint
+from llpgan.estimators.training_setup import checkpoint_of, listeners_of, plan_of, refuse_betas, split
+from llpgan.training.augmentation import AUGMENTATIONS, Augment
+from llpgan.training.batches import BagDataset
 from llpgan.training.chunked_gradients import as_tensor, refuse_batch_norm
 from llpgan.training.devices import device_named, launched, precision_for
 from llpgan.training.distributed import Ranks
 from llpgan.training.epoch_history import EpochHistory
-from llpgan.training.epoch_listeners import progress, tensorboard
 from llpgan.training.input_scaling import Scaling
 from llpgan.training.launch_environment import processes
-from llpgan.training.losses import PROPORTION_LOSSES, ProportionLoss, proportion_bound
+from llpgan.training.losses import PROPORTION_LOSSES, BagLoss, ProportionLoss, proportion_loss
 from llpgan.training.networks import (
     ACTIVATIONS,
     MakeClassifier,
@@ -43,8 +39,9 @@ from llpgan.training.networks import (
     settles,
     signal,
 )
+from llpgan.training.networks.network_making import made, quick
 from llpgan.training.objectives import Objective, Player
-from llpgan.training.training_loop import Listener, Plan, posteriors_of, train
+from llpgan.training.training_loop import posteriors_of, train
 from llpgan.utils.arrays import Array
 from llpgan.utils.parameter_checks import Interval, StrOptions
 
@@ -54,49 +51,93 @@ _ONLY_WATCHING = {"verbose", "checkpoint", "tensorboard"}  # settings that do no
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class DeepClassifier(LLPClassifier):
-    """Settings that every deep method has. They are stored as given, and checked when it is fitted.
+    """Base class of the deep methods: their settings, networks, training and predictions.
 
-    Args:
-        classifier: a module from instances to logits and features; or a function of shape, classes and
-            activation that makes one; or None, for the network that goes with the instances' shape. A module is
-            copied, and training starts from its weights.
-        activation: of the default networks, "leaky_relu" (as the authors' code) or "relu" (as the paper's text).
-        proportion_loss: "exact", or "bound" for the paper's lower bound; its bias towards the prior is then taken
-            out of the predictions, which is right for bags drawn at random.
-        epochs: how often every bag is seen.
-        bags_per_step: how many whole bags a step takes; None for as many as have some 64 instances.
-        max_instances_per_step: how many instances a network sees at once; a step with more is computed in chunks
-            of this size, with the same gradient, a third more time, and the memory of one chunk. None for all.
-        mini_bag_size: from each larger bag a step takes only a new sample of this size: quicker, and approximate.
-            The exact proportion loss is freed of the sample's bias (to second order). None for whole bags.
-        learning_rate: of Adam; None for 3e-3 on tables; on images 1e-3 with MNIST's networks, 3e-4 with CIFAR's.
-        betas: of Adam; None for (0.5, 0.999) on tables and (0.5, 0.99) on images.
-        weight_decay: of Adam, decoupled from the gradient.
-        decay_from: from this part of the epochs on, the learning rate falls linearly to zero; 1 keeps it.
-        average: decay of the moving average of weights that predicts; 0 for the weights themselves.
-        augment: how images are changed each time that they are seen in training, at random: "shifts" (by up to an
-            eighth of their sides), "shifts_and_flips" (also left to right), or a function from a batch of
-            instances, on the device, to another of the same shape; None for instances as they are. Bags keep their
-            proportions.
-        validation_fraction: the share of bags that are held out of training. Where there are any, the last epoch
-            is kept that meets them as well as the best does, up to one standard error over bags.
-        patience: stop after so many epochs without improvement on held-out bags.
-        calibrate: whether to divide logits by a temperature, so that networks trained without a third of the bags
-            each meet those as well as they can, and are no surer than need be. The classes stay as they are, the
-            training takes three times as long. None for tables in memory with 6 to 200 bags of 32 rows or more on
-            average, in one process: on these, networks are far too sure of themselves.
-        checkpoint: a file for the state after each epoch. A fit that finds it goes on from there, and ends as if
-            it had never been interrupted. Needs an integer ``random_state``.
-        tensorboard: a folder for a TensorBoard log.
-        device: "auto", "cpu", "cuda", "cuda:1", "mps".
-        precision: "auto", "32-true", "bf16-mixed", "16-mixed" or "64-true", as Fabric names them. "auto" trains
-            networks of several convolutions in "bf16-mixed" where the device computes in bfloat16 natively (recent
-            GPUs, CPUs with AVX512-BF16 or AMX), and all others in "32-true". Predictions are always in 32 bit.
-        verbose: whether to show progress: a bar in a terminal, else a few lines.
-        random_state: an integer makes the fit repeatable.
+    Parameters are stored as given, and checked when the model is fitted.
 
-    Attributes:
-        temperature_: by which logits are divided; 1 where nothing was calibrated.
+    Parameters
+    ----------
+    classifier : torch.nn.Module or callable, default=None
+        The network: a module that returns logits and features for a batch of instances, or a callable that makes
+        one from the shape of an instance, the number of classes and the activation. A module is copied, and
+        training starts from its weights. None means the network that suits the shape of the instances. See
+        :func:`~llpgan.training.networks.default_pair` for these networks.
+    activation : {"leaky_relu", "relu"}, default="leaky_relu"
+        The activation of the networks that are made: "leaky_relu", as in the authors' code, or "relu", as in the
+        text of the paper.
+    proportion_loss : {"exact", "bound"} or callable, default="exact"
+        The loss of a bag: "exact", or "bound" for the lower bound of the paper. With the bound, predictions are
+        corrected for its bias towards the prior, which is right for bags drawn at random. A callable takes the
+        logits, the bag of each instance and the proportions.
+    epochs : int, default=100
+        The number of passes over the bags.
+    bags_per_step : int, default=None
+        The number of whole bags in each step. None means as many as have about 64 instances together.
+    max_instances_per_step : int, default=None
+        The maximum number of instances that a network sees at once. A larger step is computed in chunks of this
+        size, with the same gradient, in about a third more time and with the memory of one chunk. None means no
+        limit.
+    mini_bag_size : int, default=None
+        The number of instances that a step samples from each larger bag. This is faster than whole bags, but
+        approximate; the exact proportion loss is corrected for the bias of the sample to second order. None means
+        whole bags.
+    learning_rate : float, default=None
+        The learning rate of Adam. None means 0.003 for tables, 0.001 for grey images of up to 28 x 28 pixels, and
+        0.0003 for other images.
+    betas : tuple of float, default=None
+        The two decay rates of Adam. None means (0.5, 0.999) for tables and (0.5, 0.99) for images.
+    weight_decay : float, default=0.0
+        The weight decay of Adam, decoupled from the gradient.
+    decay_from : float, default=0.5
+        The fraction of the epochs after which the learning rate decreases linearly to zero. 1 keeps it constant.
+    average : float, default=0.999
+        The decay of the moving average of the weights that is used for prediction. 0 means the weights themselves.
+    augment : {"shifts", "shifts_and_flips"} or callable, default=None
+        The random changes that images go through each time they are seen in training. "shifts" moves them by up to
+        an eighth of their height and width, and "shifts_and_flips" also mirrors half of them. A callable takes a
+        batch of instances on the device and returns another of the same shape. The proportions of bags stay the
+        same. None means no augmentation.
+    validation_fraction : float, default=0.0
+        The fraction of bags that is held out of training. If there are any, the model keeps the last epoch that
+        fits them as well as the best epoch does, within one standard error over bags.
+    patience : int, default=None
+        The number of epochs without improvement on the held-out bags after which training stops. None means that
+        all epochs are run.
+    calibrate : bool, default=None
+        Whether to divide the logits by a temperature, which is selected by cross-validation on held-out bags. The
+        predicted classes stay the same, and training takes three times as long. None means only tables in memory
+        with 6 to 200 bags of 32 rows or more on average, in a single process. On these, networks are
+        overconfident.
+    checkpoint : str or Path, default=None
+        A file for the state of the training after each epoch. A fit that finds this file resumes from it, with the
+        same result as an uninterrupted fit. It needs an integer ``random_state``.
+    tensorboard : str or Path, default=None
+        A folder for a TensorBoard log.
+    device : str, default="auto"
+        The device to train and predict on, such as "cpu", "cuda", "cuda:1" or "mps". "auto" selects the best
+        device that is available.
+    precision : str, default="auto"
+        The precision of the training: "auto", "32-true", "bf16-mixed", "16-mixed" or "64-true", as named by
+        Lightning Fabric. "auto" selects "bf16-mixed" for networks with several convolutions if the device computes
+        in bfloat16 natively (recent GPUs, and CPUs with AVX512-BF16 or AMX), and "32-true" otherwise. Predictions
+        are always computed in 32 bit.
+    verbose : bool, default=False
+        Whether to show progress, as a bar in a terminal and otherwise as a few lines.
+    {random_state: the first weights, the order of bags, dropout, augmentation and noise}
+
+    Attributes
+    ----------
+    classifier_ : torch.nn.Module
+        The trained network, on the CPU.
+    history_ : list of dict
+        The losses and other figures of the training: one dict per epoch.
+    temperature_ : float
+        The temperature by which logits are divided; 1 if the model is not calibrated.
+    prior_ : ndarray of shape (n_classes,)
+        The proportion of each class among all training instances.
+    bag_size_ : float
+        The harmonic mean of the sizes of the training bags.
+    {inherited}
     """
 
     classifier: nn.Module | MakeClassifier | None = None
@@ -158,16 +199,31 @@ class DeepClassifier(LLPClassifier):
     ) -> Self:
         """Learn from bags.
 
-        Args:
-            bags: to learn from.
-            held_out: bags to choose the epoch by, instead of a ``validation_fraction`` of the others.
-            monitor: called after each epoch with this estimator, ready to predict; what it returns joins the
-                epoch's row in ``history_``. It chooses nothing.
+        Parameters
+        ----------
+        bags : Bags
+            The bags to learn from.
+        held_out : Bags, default=None
+            Bags to select the epoch by, instead of a ``validation_fraction`` of the training bags.
+        monitor : callable, default=None
+            A function that is called after each epoch with this estimator, ready to predict, and returns a dict of
+            figures. They are added to the dict of the epoch in ``history_``. It does not affect training.
+
+        Returns
+        -------
+        Self
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If parameters contradict each other or do not suit the bags.
+        TrainingError
+            If the training ends in weights that are not finite.
         """
         self._start(bags)
-        _refuse_betas(self.betas)
+        refuse_betas(self.betas)
         self.temperature_ = 1.0
-        self.bag_size_ = float(1 / np.mean(1 / bags.sizes))
         self.prior_ = bags.prior
         fabric = self._fabric()
         ranks = Ranks(fabric)
@@ -176,16 +232,16 @@ class DeepClassifier(LLPClassifier):
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             objective = self._objective(bags, fabric)
-        with self._listeners(ranks) as listeners:
+        with listeners_of(self, ranks) as listeners:
             classifier, history = train(
                 objective,
                 training,
-                self._plan(bags, seed),
+                plan_of(self, bags, seed),
                 fabric,
                 held_out=held_out_bags,
                 correction=self._predicted,
                 monitor=None if monitor is None else partial(self._monitored, monitor),
-                checkpoint=self._checkpoint(bags),
+                checkpoint=checkpoint_of(self, bags),
                 listeners=listeners,
             )
         self.history_ = EpochHistory(history)
@@ -194,6 +250,24 @@ class DeepClassifier(LLPClassifier):
         if self._calibrates(bags):
             self.temperature_ = temperature_of(self, bags, seed)
         return self._finish(bags)
+
+    def _refuse_weights(self, bags: Bags) -> None:
+        super()._refuse_weights(bags)
+        if bags.weights is None and bags.bag_weights is None:
+            return
+        if self.bag_loss() is not proportion_loss:
+            raise ValueError('rows or bags have weights, which only proportion_loss="exact" respects')
+        if self.mini_bag_size is not None:
+            raise ValueError("rows or bags have weights, which samples would forget: leave mini_bag_size at None")
+
+    def _refuse_partial(self, bags: Bags) -> None:
+        super()._refuse_partial(bags)
+        if bags.known is None:
+            return
+        if self.bag_loss() is not proportion_loss:
+            raise ValueError('less is known than all shares, from which only proportion_loss="exact" learns')
+        if self.mini_bag_size is not None:
+            raise ValueError("less is known than all shares: leave mini_bag_size at None")
 
     @abstractmethod
     def _objective(self, bags: Bags, fabric: Fabric) -> Objective:
@@ -205,7 +279,7 @@ class DeepClassifier(LLPClassifier):
         A network of ours that is made here is settled on some of the instances; a module that the user made starts
         from its own weights.
         """
-        networks = self._networks(Scaling.of(bags.instances))
+        networks = self._networks(Scaling.of(bags.instances, bags.weights))
         classifier = networks["classifier"]
         shown = as_tensor(some_rows(bags.instances, _SETTLED_ON))
         if not isinstance(self.classifier, nn.Module) and settles(classifier):
@@ -247,14 +321,12 @@ class DeepClassifier(LLPClassifier):
         return self._predicted(posteriors)
 
     def _predicted(self, posteriors: Array) -> Array:
-        """What is predicted where the classifier says this: the same, but for the bound's bias and temperature."""
-        if self._bag_loss() is proportion_bound:
-            posteriors = undo_bound(posteriors, self.bag_size_, self.prior_)
+        """What is predicted where the classifier says this: the same, but for the temperature."""
         return tempered(posteriors, self.temperature_)
 
     def _calibrates(self, bags: Bags) -> bool:
         if self.calibrate is None:
-            return processes()[0] == 1 and few_large_bags(bags)
+            return processes()[0] == 1 and bags.known is None and few_large_bags(bags)
         if self.calibrate and bags.n_bags < 2 * N_FOLDS:
             raise ValueError(f"calibrate=True needs {2 * N_FOLDS} bags at least, here are {bags.n_bags}")
         if self.calibrate and processes()[0] > 1:
@@ -275,8 +347,19 @@ class DeepClassifier(LLPClassifier):
             refuse_batch_norm(network, "training in several processes")
         return network
 
-    def _bag_loss(self) -> ProportionLoss:
-        return self.proportion_loss if callable(self.proportion_loss) else PROPORTION_LOSSES[self.proportion_loss]
+    def bag_loss(self) -> ProportionLoss:
+        """Make the loss of a step's bags that ``proportion_loss`` stands for.
+
+        Returns
+        -------
+        callable
+            A function of logits, bag index and proportions.
+        """
+        given = self.proportion_loss
+        loss = PROPORTION_LOSSES[given] if isinstance(given, str) else given
+        if isinstance(loss, BagLoss) and hasattr(self, "prior_"):  # not yet while settings are checked
+            return loss.knowing(tuple(map(float, self.prior_)))
+        return loss
 
     def _player(self, network: nn.Module, fabric: Fabric) -> Player:
         return Player(network, self._optimiser, fabric, self.max_instances_per_step)
@@ -286,107 +369,19 @@ class DeepClassifier(LLPClassifier):
         rate, betas = self.learning_rate or usual.learning_rate, self.betas or usual.betas
         return AdamW(parameters, rate, betas, weight_decay=self.weight_decay, fused=True)
 
-    def _plan(self, bags: Bags, seed: int) -> Plan:
-        return Plan(
-            epochs=self.epochs,
-            bags_a_step=self.bags_per_step or usual_bags_a_step(bags, self.mini_bag_size),
-            seed=seed,
-            decay_from=self.decay_from,
-            average=self.average,
-            patience=self.patience,
-            augment=self._augment(bags),
-        )
-
-    def _augment(self, bags: Bags) -> Augment | None:
-        if self.augment is None:
-            return None
-        if isinstance(self.augment, str) and len(self.instance_shape_) != 3:
-            raise ValueError(
-                f"augment={self.augment!r} is for images, not instances of shape {self.instance_shape_}"
-            )
-        augment = AUGMENTATIONS[self.augment] if isinstance(self.augment, str) else self.augment
-        check_augment(augment, as_tensor(bags.instances[:2]))
-        return augment
+    def _split(
+        self, bags: Bags, held_out: Bags | None, seed: int, ranks: Ranks
+    ) -> tuple[BagDataset, BagDataset | None]:
+        """The bags to train with, and those that judge each epoch."""
+        return split(self, bags, held_out, seed, ranks)
 
     def _seed(self) -> int:
         if self.checkpoint is not None and not isinstance(self.random_state, Integral):
             raise ValueError("a checkpoint needs an integer random_state, or the fit could not be continued")
         return int(check_random_state(self.random_state).randint(2**31))
 
-    def _split(
-        self, bags: Bags, held_out: Bags | None, seed: int, ranks: Ranks
-    ) -> tuple[BagDataset, BagDataset | None]:
-        training = partial(
-            BagDataset, at_once=self.max_instances_per_step, mini_bag_size=self.mini_bag_size, share=ranks.share
-        )
-        if held_out is not None:
-            if held_out.classes.tolist() != bags.classes.tolist():
-                raise ValueError(f"held-out bags have classes {held_out.classes}, the others {bags.classes}")
-            return training(bags), BagDataset(held_out)
-        n_held_out = round(self.validation_fraction * bags.n_bags)
-        if n_held_out == 0:
-            self._refuse_in_vain()
-            return training(bags), None
-        if n_held_out == bags.n_bags:
-            raise ValueError(f"validation_fraction={self.validation_fraction} leaves no bag: give a smaller one")
-        order = np.random.default_rng(seed).permutation(bags.n_bags)
-        return training(bags, np.sort(order[n_held_out:])), BagDataset(bags, np.sort(order[:n_held_out]))
-
-    def _refuse_in_vain(self) -> None:
-        if self.validation_fraction > 0:
-            raise ValueError(f"validation_fraction={self.validation_fraction} holds out no bag: give a larger one")
-        if self.patience is not None:
-            raise ValueError("patience looks at held-out bags: set validation_fraction, or give held_out bags")
-
-    def _checkpoint(self, bags: Bags) -> Checkpoint | None:
-        if self.checkpoint is None:
-            return None
-        settings = {k: _said(v) for k, v in self.get_params(deep=False).items() if k not in _ONLY_WATCHING}
-        return Checkpoint(self.checkpoint, {**settings, "bags": bags.digest})
-
     def _monitored(
         self, monitor: Callable[[Self], Mapping[str, float]], classifier: nn.Module
     ) -> Mapping[str, float]:
         self.classifier_ = classifier
         return monitor(self)
-
-    @contextmanager
-    def _listeners(self, ranks: Ranks) -> Iterator[list[Listener]]:
-        with ExitStack() as stack:
-            listeners: list[Listener] = [Watcher()]
-            if self.verbose and ranks.is_first:
-                listeners.append(stack.enter_context(progress(type(self).__name__, self.epochs)))
-            if self.tensorboard is not None and ranks.is_first:
-                listeners.append(stack.enter_context(tensorboard(self.tensorboard)))
-            yield listeners
-
-
-def quick(network: nn.Module) -> nn.Module:
-    """The network with its weights in the layout in which convolutions are quickest."""
-    return network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
-
-
-def made(parameter: str, make: Callable[..., nn.Module], *arguments: Any) -> nn.Module:
-    """The network that a function makes, or an error that names the parameter."""
-    wanted = f"{parameter} is a module, or a function of three arguments (see its documentation) that makes one"
-    try:
-        network = make(*arguments)
-    except TypeError as error:
-        raise TypeError(f"{wanted}; {_said(make)} does not take them: {error}") from error
-    if not isinstance(network, nn.Module):
-        raise TypeError(f"{wanted}; {_said(make)} gave a {type(network).__name__}")
-    return network
-
-
-def _refuse_betas(betas: Any) -> None:
-    if betas is None:
-        return
-    if len(betas) != 2 or not all(isinstance(beta, Real) and 0 <= float(beta) < 1 for beta in betas):
-        raise ValueError(f"betas={betas!r}: give two numbers from 0 to below 1, such as (0.5, 0.999)")
-
-
-def _said(value: Any) -> str:
-    """A setting in words that another process says too: a function's by its name, not by its address."""
-    if isinstance(value, partial):
-        return f"{_said(value.func)} of {value.args}, {value.keywords}"
-    return f"{value.__module__}.{value.__qualname__}" if isfunction(value) else repr(value)

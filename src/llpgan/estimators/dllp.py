@@ -14,16 +14,38 @@ from llpgan.utils.parameter_checks import Interval
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class DLLP(DeepClassifier):
-    """Deep learning from label proportions (Ardehaly and Culotta, 2017), and its entropy term (eq. 3).
+    """Deep learning from label proportions: a network fitted to the proportions of bags.
 
-    Minimises −mean_i p_i · log p̄_i, the cross-entropy of each bag's proportions and its mean prediction. With
-    bags of size one (``fit`` without ``groups``) that is ordinary supervised training.
+    The method minimizes −mean_i p_i · log p̄_i, the cross-entropy of the proportions p_i of each bag and its mean
+    prediction p̄_i [1]_. The entropy term is eq. 3 of [2]_. With bags of size one (``fit`` without ``groups``)
+    this is ordinary supervised training.
 
-    Args:
-        entropy_weight: λ, the weight of the instances' mean entropy.
-        others: see :class:`~llpgan.estimators.deep.DeepClassifier`.
+    Parameters
+    ----------
+    entropy_weight : float, default=0.0
+        The weight λ of the mean entropy of the predictions for single instances.
+    {inherited}
 
+    Attributes
+    ----------
+    {inherited}
+
+    See Also
+    --------
+    LLPGAN : The same network, trained at the same time as the discriminator of a GAN.
+    BagLogistic : The same loss with a linear classifier.
+
+    References
+    ----------
+    .. [1] E. M. Ardehaly and A. Culotta, "Co-training for demographic classification using deep learning from
+       label proportions", IEEE International Conference on Data Mining Workshops, 2017.
+    .. [2] J. Liu, B. Wang, Z. Qi, Y. Tian and Y. Shi, "Learning from label proportions with generative adversarial
+       networks", Advances in Neural Information Processing Systems 32, 2019.
+
+    Examples
+    --------
     >>> import numpy as np
+    >>> from llpgan import DLLP
     >>> X = np.arange(40.0)[:, None]
     >>> y, bag = (X[:, 0] >= 20).astype(int), np.arange(40) // 8
     >>> model = DLLP(random_state=0).fit(X, y, groups=bag)
@@ -33,13 +55,22 @@ class DLLP(DeepClassifier):
 
     entropy_weight: float = 0.0
 
+    takes_weights: ClassVar = True
+    takes_partial: ClassVar = True
+    takes_bag_weights: ClassVar = True
+
     _parameter_constraints: ClassVar = {
         **DeepClassifier._parameter_constraints,
         "entropy_weight": [Interval(Real, 0, None, closed="left")],
     }
 
+    def _refuse_weights(self, bags: Bags) -> None:
+        super()._refuse_weights(bags)
+        if bags.weights is not None and self.entropy_weight > 0:
+            raise ValueError("rows have weights, which the entropy does not respect: set entropy_weight=0")
+
     def _objective(self, bags: Bags, fabric: Fabric) -> Objective:
         classifier = self._player(self._fresh_networks(bags)["classifier"], fabric)
         return ProportionObjective(
-            classifier=classifier, proportion_loss=self._bag_loss(), entropy_weight=self.entropy_weight
+            classifier=classifier, proportion_loss=self.bag_loss(), entropy_weight=self.entropy_weight
         )

@@ -23,23 +23,46 @@ _TOL = 1e-9
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class InvCal(BinaryClassifier):
-    """Inverse calibration (Rüping, 2010): linear, or with any kernel.
+    """Inverse calibration: support vector regression of the log-odds of each bag on its mean.
 
-    A classifier whose probabilities are σ(f(x)) should, at the mean of a bag, have the log-odds of its share p:
+    A classifier with probabilities σ(f(x)) should give the mean of a bag the log-odds of the bag's proportion p.
+    The method minimizes
 
-        min ½‖w‖² + C Σ_i max(0, |w·φ̄_i + b − logit p_i| − ε_i),    ε_i = ε / (p_i (1 − p_i)),
+        ½‖w‖² + C Σ_i max(0, |w·φ̄_i + b − logit p_i| − ε_i),    ε_i = ε / (p_i (1 − p_i)),
 
-    where φ̄_i is the mean of bag i in the kernel's space. ε is a tolerance of shares: ε_i is what it amounts to in
-    log-odds. Shares are kept 1/N from zero and one.
+    where φ̄_i is the mean of bag i in the space of the kernel. ε is a tolerance on proportions, and ε_i is the
+    same tolerance in log-odds. Proportions are kept at least 1/N away from zero and one.
 
-    Args:
-        C: the weight of the bags' loss; None for 1 with the linear kernel and 100 with others, in whose space the
-            means of bags lie close together. Held-out bags of digits chose both.
-        epsilon: ε, shares may be missed by about this much. A bag with a share near zero or one then has a tube so
-            wide that it tells little: leave it zero where bags are small.
-        others: see :class:`~llpgan.estimators.one_vs_rest.BinaryClassifier`.
+    Parameters
+    ----------
+    C : float, default=None
+        The weight of the loss of the bags. None means 1 with the linear kernel and 100 with other kernels. Both
+        were selected on held-out bags of the digits data; in the space of other kernels the means of bags lie
+        close together.
+    epsilon : float, default=0.0
+        The approximate deviation ε from the proportion of a bag that costs nothing. For a bag with a proportion
+        close to zero or one this makes the tolerance in log-odds so wide that the bag says little, so leave it at
+        zero if bags are small.
+    {inherited}
 
+    Attributes
+    ----------
+    {inherited}
+
+    See Also
+    --------
+    AlterSVM : Support vector machine that also searches for the labels.
+    ConvSVM : The convex relaxation of that search.
+
+    References
+    ----------
+    .. [1] S. Rüping, "SVM classifier estimation from group probabilities", International Conference on Machine
+       Learning, 2010.
+
+    Examples
+    --------
     >>> import numpy as np
+    >>> from llpgan import InvCal
     >>> X = np.arange(40.0)[:, None]
     >>> y, bag = (X[:, 0] >= 20).astype(int), np.arange(40) // 8
     >>> model = InvCal().fit(X, y, groups=bag)
@@ -51,23 +74,25 @@ class InvCal(BinaryClassifier):
 
     usual_weights: ClassVar = (1.0, 100.0)
 
+    takes_weights: ClassVar = True
+
     _parameter_constraints: ClassVar = {
         **BinaryClassifier._parameter_constraints,
         "epsilon": [Interval(Real, 0, None, closed="left")],
     }
 
     def _fit_binary(self, features: Features, bags: Bags, shares: Array) -> ProbabilityOf:
-        low, high = log_odds_tubes(shares, len(features), self.epsilon)
+        low, high = log_odds_tubes(shares, float(bags.totals.sum()), self.epsilon)
         if self.kernel == "linear":
             return Sigmoid(fit_tubes(features.bag_means(bags), low, high, self._weight()))
         instances = features.array()
         kernel = self._kernel(instances)
         weights, intercept = fit_kernel_tubes(bag_mean_kernel(kernel, instances, bags), low, high, self._weight())
-        row_weights = (weights / bags.sizes)[bags.bag_index]
+        row_weights = (weights / bags.totals)[bags.bag_index] * bags.row_weights
         return KernelSigmoid(kernel, instances, row_weights, intercept)
 
 
-def log_odds_tubes(shares: Array, n_instances: int, epsilon: float) -> tuple[Array, Array]:
+def log_odds_tubes(shares: Array, n_instances: float, epsilon: float) -> tuple[Array, Array]:
     """The lowest and highest log-odds that each bag's share allows.
 
     >>> log_odds_tubes(np.array([0.5]), n_instances=10, epsilon=0.25)
@@ -97,7 +122,7 @@ def fit_tubes(bag_means: Array, low: Array, high: Array, C: float) -> Linear:
 
 
 def fit_kernel_tubes(kernel: Array, low: Array, high: Array, C: float) -> tuple[Array, float]:
-    """The same in the space of a kernel (n, n) of bags: a weight a bag, and the intercept.
+    """The same in the space of a kernel (n, n) of bags: one weight per bag, and the intercept.
 
     A tube's loss is the mean of the absolute losses to its two ends, less a constant, so that scikit-learn's SVR,
     which has one tube for all, solves it with none, given each bag twice with half the weight.
@@ -117,12 +142,15 @@ def _fit_absolute(kernel: Array, targets: Array, C: float) -> tuple[Array, float
 
 def bag_mean_kernel(kernel: Kernel, features: Array, bags: Bags) -> Array:
     """(n, n): the mean of the kernel over all pairs of instances of two bags, summed up block by block."""
-    sums = np.zeros((bags.n_bags, bags.n_bags))
+    sums, weights = np.zeros((bags.n_bags, bags.n_bags)), bags.weights
     for rows, row_bags, row_starts in bags.blocks(_ROWS_AT_ONCE):
         for others, other_bags, other_starts in bags.blocks(_ROWS_AT_ONCE):
-            block = np.add.reduceat(kernel(features[rows], features[others]), row_starts, axis=0)
+            pairs = kernel(features[rows], features[others])
+            if weights is not None:
+                pairs = pairs * np.outer(weights[rows], weights[others])
+            block = np.add.reduceat(pairs, row_starts, axis=0)
             sums[np.ix_(row_bags, other_bags)] += np.add.reduceat(block, other_starts, axis=1)
-    return sums / np.outer(bags.sizes, bags.sizes)
+    return sums / np.outer(bags.totals, bags.totals)
 
 
 @dataclass(frozen=True)

@@ -20,27 +20,48 @@ _RIDGE = 1e-6  # ε: the Laplacian alone is singular, and a class that no bag ha
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class LaplacianMeanMap(MeanMap):
-    """Laplacian MeanMap (Patrini et al., 2014): the classes may look different from bag to bag.
+    """Laplacian mean map: class means that may differ from bag to bag.
 
-    Where :class:`~llpgan.estimators.mean_map.MeanMap` asks for one mean a class, this solves for one a class and
-    bag, b_ik, which similar bags share to a degree: it minimises
+    :class:`MeanMap` estimates one mean per class. This method estimates one mean b_ik per class and bag, and asks
+    similar bags to have similar means. It minimizes
 
         Σ_i m_i ‖(mean of bag i) − Σ_k p_ik b_ik‖² + γ Σ_k Σ_{i<j} v_ij ‖b_ik − b_jk‖² + ε Σ ‖b_ik‖²
 
-    and takes μ_k = Σ_i (m_i / N) p_ik b_ik to the same logistic regression. γ → ∞ is MeanMap. Sizes and
-    similarities are in units of their mean (a bag's similarities add up to one on average), and features are taken
-    from their mean, so that γ means the same for any data.
+    and passes μ_k = Σ_i (m_i / N) p_ik b_ik to the same logistic regression. γ → ∞ gives :class:`MeanMap`. Sizes
+    and similarities are divided by their means (so that the similarities of a bag sum to one on average) and
+    features are centred, so that γ means the same for any data.
 
-    Args:
-        gamma: γ, how much bags share. Smaller where bags differ in more than their proportions.
-        similarity: v, "exponential" (all pairs of bags: some thousand bags at most), "nearest" (a sparse graph of
-            the five nearest), or a function from bag means to a matrix, such as
-            ``functools.partial(llpgan.estimators.bag_similarity.nearest, n_neighbors=9)``.
-        others: see :class:`~llpgan.estimators.mean_map.MeanMap`.
+    Parameters
+    ----------
+    gamma : float, default=10.0
+        The strength γ with which similar bags share their class means. Use a smaller value if bags differ in more
+        than their proportions.
+    similarity : {"exponential", "nearest"} or callable, default="exponential"
+        The similarity v of two bags. "exponential" compares all pairs of bags and suits some thousand bags at
+        most. "nearest" builds a sparse graph of the five nearest bags. A callable takes the bag means and returns
+        a matrix; an example is ``functools.partial(llpgan.estimators.bag_similarity.nearest, n_neighbors=9)``.
+    {inherited}
 
+    Attributes
+    ----------
+    {inherited}
+
+    See Also
+    --------
+    MeanMap : One mean per class for all bags.
+    AlternatingMeanMap : Can start from this method.
+
+    References
+    ----------
+    .. [1] G. Patrini, R. Nock, P. Rivera and T. Caetano, "(Almost) No Label No Cry", Advances in Neural
+       Information Processing Systems 27, 2014.
+
+    Examples
+    --------
     >>> import numpy as np
+    >>> from llpgan import LaplacianMeanMap
     >>> X = np.arange(40.0)[:, None]
-    >>> y, bag = (X[:, 0] >= 20).astype(int), np.arange(40) % 7
+    >>> y, bag = (X[:, 0] >= 20).astype(int), np.arange(40) // 8
     >>> model = LaplacianMeanMap(similarity="nearest").fit(X, y, groups=bag)
     >>> model.predict([[3.0], [35.0]])
     array([0, 1])
@@ -57,10 +78,10 @@ class LaplacianMeanMap(MeanMap):
 
     def _operator(self, bags: Bags, bag_means: Array) -> Array:
         similarity = self.similarity if callable(self.similarity) else SIMILARITIES[self.similarity]
-        center = bags.sizes @ bag_means / bags.sizes.sum()
+        center = bags.totals @ bag_means / bags.totals.sum()
         roughness = self.gamma * laplacian(similarity(bag_means))
-        means = bag_class_means(bag_means - center, bags.proportions, bags.sizes, roughness)
-        shares = bags.proportions * (bags.sizes / bags.sizes.sum())[:, None]
+        means = bag_class_means(bag_means - center, bags.proportions, bags.totals, roughness)
+        shares = bags.proportions * (bags.totals / bags.totals.sum())[:, None]
         return np.einsum("ik,ikd->kd", shares, means) + bags.prior[:, None] * center
 
 

@@ -26,7 +26,7 @@ class Linear:
 
     @classmethod
     def zero(cls, n_outputs: int, n_features: int) -> "Linear":
-        """Where a search starts that knows nothing."""
+        """All weights and intercepts zero, from which a search can start."""
         return cls(np.zeros((n_outputs, n_features)), np.zeros(n_outputs))
 
 
@@ -106,14 +106,22 @@ def fit_linear(
 ) -> Linear:
     """The minimum of loss(W x + b) − ⟨pull, (W, b)⟩ + (penalty / 2) ‖W‖², found by L-BFGS.
 
-    Args:
-        loss: of the scores of all rows; convex and smooth.
-        features: a row an instance.
-        penalty: of the weights; the intercept has none.
-        start: the first guess. The minimum found is never above it.
-        pull: a linear reward, such as the mean operator of logistic regression.
-        intercept: False keeps the start's intercept.
-        tol: the largest slope that counts as zero.
+    Parameters
+    ----------
+    loss : Loss
+        Of the scores of all rows; convex and smooth.
+    features : Features
+        A row an instance.
+    penalty : float
+        Of the weights; the intercept has none.
+    start : Linear
+        The first guess. The minimum found is never above it.
+    pull : Linear, default=None
+        A linear reward, such as the mean operator of logistic regression.
+    intercept : bool, default=True
+        False keeps the start's intercept.
+    tol : float, default=1e-06
+        The largest slope that counts as zero.
     """
     shape, n_weights = start.weights.shape, start.weights.size
 

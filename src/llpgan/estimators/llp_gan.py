@@ -12,11 +12,12 @@ from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
 from llpgan.bags import Bags
-from llpgan.estimators.deep import DeepClassifier, made, quick
+from llpgan.estimators.deep import DeepClassifier
 from llpgan.training.critics import CRITICS, CriticObjective, critic_head
 from llpgan.training.input_scaling import Scaling, Unscaling
 from llpgan.training.launch_environment import processes
 from llpgan.training.networks import ACTIVATIONS, MakeGenerator, check_generator, default_pair
+from llpgan.training.networks.network_making import made, quick
 from llpgan.training.objectives import (
     GENERATOR_LOSSES,
     NOISES,
@@ -31,32 +32,62 @@ from llpgan.utils.parameter_checks import Interval, StrOptions
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class LLPGAN(DeepClassifier):
-    """Learning from label proportions with generative adversarial networks (Liu et al., 2019).
+    """LLP-GAN: the classifier is also the discriminator of a generative adversarial network.
 
-    The classifier is at once a discriminator: it tells K real classes and, as one more, the instances that a
-    generator makes. It minimises (eq. 4)
+    The classifier distinguishes K real classes and, as one more class, the instances that a generator makes. It
+    minimizes (eq. 4 of [1]_)
 
         −mean log P(real | x) − mean log P(fake | G(z)) − λ · mean_i p_i · log p̄_i
 
-    and the generator minimises the squared distance of the classifier's mean features on real and fake.
+    and the generator minimizes the squared distance between the mean features of the classifier on real and on
+    generated instances.
 
-    Args:
-        proportion_weight: λ, the weight of the proportion loss; None for the mean size of the bags, since what
-            proportions tell of an instance falls with the size, and the adversarial terms would drown it.
-        generator: a module from noise ``(n, noise_size)`` to instances in the networks' range (images in
-            [−1, 1], table columns standardised); or a function of shape, noise size and activation that makes
-            one; or None, for the partner of the default classifier.
-        generator_loss: "feature_matching"; "feature_matching_pull_away"; "saturating", the paper's eq. 12;
-            "nonsaturating"; or a function of what the classifier says of real and of fake instances, each with
-            ``logits`` and ``features``.
-        critic: None, so that the classifier itself tells real from fake; or "wasserstein" (with gradient penalty)
-            or "hinge", for a score beside the classes, which the generator then raises instead of its own loss.
-        fakes_per_instance: how many fakes a step makes for each of its instances; fewer take less time.
-        noise: "uniform" on (−1, 1), "normal", or a function of how many, of which size, and the device.
-        noise_size: the noise's dimensions.
-        others: see :class:`~llpgan.estimators.deep.DeepClassifier`.
+    Parameters
+    ----------
+    proportion_weight : float, default=None
+        The weight λ of the proportion loss. None means the mean size of the bags. The larger a bag is, the less
+        its proportions say about an instance, and the adversarial terms would otherwise dominate.
+    generator : torch.nn.Module or callable, default=None
+        The generator: a module from noise of shape ``(n, noise_size)`` to instances in the range of the networks
+        (images in [−1, 1], standardized columns of tables), or a callable that makes one from the shape of an
+        instance, the size of the noise and the activation. None means the generator that suits the shape of the
+        instances.
+    generator_loss : str or callable, default="feature_matching"
+        The loss of the generator: "feature_matching", "feature_matching_pull_away", "saturating" (eq. 12 of the
+        paper) or "nonsaturating". A callable takes the outputs of the classifier for real and for generated
+        instances, each with ``logits`` and ``features``.
+    critic : {"wasserstein", "hinge"}, default=None
+        The kind of critic beside the classes: "wasserstein", with a gradient penalty, or "hinge". The generator
+        then raises the score of the critic instead of minimizing ``generator_loss``. None means no critic. The
+        classifier itself then distinguishes real from generated instances.
+    fakes_per_instance : float, default=1.0
+        The number of instances that a step generates for each of its real instances. Fewer take less time.
+    noise : {"uniform", "normal"} or callable, default="uniform"
+        The distribution of the noise: "uniform" on (−1, 1), or "normal". A callable takes the number of samples,
+        ``noise_size`` and the device.
+    noise_size : int, default=100
+        The number of dimensions of the noise.
+    {inherited}
 
+    Attributes
+    ----------
+    generator_ : torch.nn.Module
+        The trained generator, on the CPU. It returns instances in the range of the training instances.
+    {inherited}
+
+    See Also
+    --------
+    DLLP : The same network without a generator.
+
+    References
+    ----------
+    .. [1] J. Liu, B. Wang, Z. Qi, Y. Tian and Y. Shi, "Learning from label proportions with generative adversarial
+       networks", Advances in Neural Information Processing Systems 32, 2019.
+
+    Examples
+    --------
     >>> import numpy as np
+    >>> from llpgan import LLPGAN
     >>> X = np.arange(40.0)[:, None]
     >>> y, bag = (X[:, 0] >= 20).astype(int), np.arange(40) // 8
     >>> model = LLPGAN(random_state=0).fit(X, y, groups=bag)
@@ -74,6 +105,9 @@ class LLPGAN(DeepClassifier):
     noise: str | Noise = "uniform"
     noise_size: int = 100
 
+    takes_partial: ClassVar = True
+    takes_bag_weights: ClassVar = True
+
     _parameter_constraints: ClassVar = {
         **DeepClassifier._parameter_constraints,
         "proportion_weight": [Interval(Real, 0, None, closed="neither"), None],
@@ -87,7 +121,20 @@ class LLPGAN(DeepClassifier):
 
     @torch.no_grad()
     def sample(self, n: int, random_state: int | None = None) -> Array:
-        """So many instances from the generator, in the range of the training instances."""
+        """Draw instances from the generator.
+
+        Parameters
+        ----------
+        n : int
+            The number of instances.
+        random_state : int, default=None
+            The seed of the noise. Pass an integer for the same instances in every call.
+
+        Returns
+        -------
+        ndarray of shape (n, ...)
+            The generated instances, in the range of the training instances.
+        """
         check_is_fitted(self, "generator_")
         n = int(check_scalar(n, "n", Integral, min_val=1))
         with torch.random.fork_rng(devices=[]):
@@ -104,7 +151,7 @@ class LLPGAN(DeepClassifier):
             networks["critic"] = critic_head(networks["classifier"], self.instance_shape_)
         players: Any = {name: self._player(network, fabric) for name, network in networks.items()}
         shared: Any = {
-            "proportion_loss": self._bag_loss(),
+            "proportion_loss": self.bag_loss(),
             "proportion_weight": self.proportion_weight or float(bags.sizes.mean()),
             "fakes_per_instance": self.fakes_per_instance,
             "noise": self._noise(),

@@ -16,7 +16,7 @@ def mixing_condition(bags: Bags) -> float:
     It is near the bags' size for bags drawn at random, and infinite for bags that all have the same proportions;
     those are refused.
     """
-    weighted = bags.proportions * np.sqrt(bags.sizes)[:, None]
+    weighted = bags.proportions * np.sqrt(bags.totals)[:, None]
     singular = np.linalg.svd(weighted, compute_uv=False)
     lacking = bags.n_bags < bags.n_classes or singular[-1] == 0
     condition = np.inf if lacking else float((singular[0] / singular[-1]) ** 2)
@@ -39,21 +39,39 @@ def class_means(bag_means: Array, proportions: Array, sizes: Array) -> Array:
 
 
 def fit_log_partition(
-    features: Features, operator: Array, prior: Array, C: float, tol: float, start: Linear | None = None
+    features: Features,
+    operator: Array,
+    prior: Array,
+    C: float,
+    tol: float,
+    start: Linear | None = None,
+    weights: Array | None = None,
 ) -> Linear:
     """Logistic regression from the mean operator instead of labels.
 
     Minimises mean_j log Σ_k exp(θ_k·x_j + b_k) − Σ_k (θ_k·μ_k + b_k π_k) + ‖θ‖² / (2CN). With μ of true labels
     that is scikit-learn's ``LogisticRegression(C=C)``: two classes have one vector θ, K > 2 have K.
 
-    Args:
-        features: of all instances.
-        operator: μ, (K, d): the mean over all instances of x·1[y = k].
-        prior: π, the share of each class.
-        C: inverse strength of the penalty.
-        tol: the largest slope that counts as zero.
-        start: the first guess.
+    Parameters
+    ----------
+    features : Features
+        Of all instances.
+    operator : ndarray
+        The mean operator, (K, d): the mean over all instances of x·1[y = k].
+    prior : ndarray
+        The share of each class.
+    C : float
+        Inverse strength of the penalty.
+    tol : float
+        The largest slope that counts as zero.
+    start : Linear, default=None
+        The first guess.
+    weights : ndarray, default=None
+        Of the instances. None means that all count the same.
     """
+    n_rows = len(features)
+    total = n_rows if weights is None else float(weights.sum())
+    times = np.ones(n_rows) if weights is None else weights * (n_rows / total)
     to_classes = outputs_to_classes(len(prior))
 
     def log_partition(scores: Array) -> tuple[float, Array]:
@@ -61,15 +79,15 @@ def fit_log_partition(
         highest = logits.max(axis=0)
         odds = np.exp(logits - highest)
         sums = odds.sum(axis=0)
-        value = float(np.mean(np.log(sums) + highest))
-        return value, to_classes @ (odds / sums) / len(features)
+        value = float(np.mean(times * (np.log(sums) + highest)))
+        return value, to_classes @ (odds / sums * times) / n_rows
 
     # Operators from bags need not add up to the mean instance, as those from labels do; K > 2 outputs would drift.
-    mean = features.sums(np.full((1, len(features)), 1 / len(features)))
+    mean = features.sums(times[None] / n_rows)
     consistent = operator - (operator.sum(axis=0) - mean) / len(prior)
     pull = Linear(to_classes @ consistent, to_classes @ prior)
     first = start or Linear.zero(len(to_classes), features.n_columns)
-    return fit_linear(log_partition, features, 1 / (C * len(features)), first, pull=pull, tol=tol)
+    return fit_linear(log_partition, features, 1 / (C * total), first, pull=pull, tol=tol)
 
 
 def class_scores(model: Linear, features: Features) -> Array:

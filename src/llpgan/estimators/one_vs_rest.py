@@ -23,16 +23,32 @@ ProbabilityOf = Callable[[Features], Array]
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class BinaryClassifier(ClassicalClassifier):
-    """A method of two classes; K > 2 classes are each learned against all others, and renormalised.
+    """Base class of the methods for two classes.
 
-    Args:
-        C: the weight of the loss against ½‖w‖², as in ``SVC``; None for the method's usual one.
-        kernel: "linear", another of scikit-learn's kernels by name, or a function from rows ``(a, d)`` and
-            ``(b, d)`` to a matrix ``(a, b)``.
-        gamma: of kernels that have one; "scale" is 1 / (number of features · their variance), as in ``SVC``.
-        degree: of the polynomial kernel.
-        coef0: of the polynomial and sigmoid kernels.
-        others: see :class:`~llpgan.estimators.classical.ClassicalClassifier`.
+    With more than two classes, each class is learned against all others, and the probabilities are normalized.
+
+    Parameters
+    ----------
+    C : float, default=None
+        The weight of the loss against ½‖w‖², as in ``SVC``. None means the default of the method.
+    kernel : str or callable, default="linear"
+        "linear", the name of another kernel of scikit-learn such as "rbf", or a callable that takes rows of shape
+        ``(a, d)`` and ``(b, d)`` and returns a matrix of shape ``(a, b)``.
+    gamma : float or "scale", default="scale"
+        The coefficient of the kernels that have one. "scale" means 1 / (n_features · variance of the features), as
+        in ``SVC``.
+    degree : float, default=3
+        The degree of the polynomial kernel.
+    coef0 : float, default=0.0
+        The constant term of the polynomial and sigmoid kernels.
+    {inherited}
+
+    Attributes
+    ----------
+    binary_ : list of callable
+        One function per class, from features to the probability of the class against all others. With two classes,
+        there is one function, for the second class.
+    {inherited}
     """
 
     C: float | None = None
@@ -53,7 +69,18 @@ class BinaryClassifier(ClassicalClassifier):
     }
 
     def fit_bags(self, bags: Bags) -> Self:
-        """Learn from bags."""
+        """Learn from bags.
+
+        Parameters
+        ----------
+        bags : Bags
+            The bags to learn from.
+
+        Returns
+        -------
+        Self
+            The fitted estimator.
+        """
         self._start(bags)
         features = self._learn_features(bags)
         positives = [1] if bags.n_classes == 2 else range(bags.n_classes)

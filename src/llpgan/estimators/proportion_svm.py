@@ -27,17 +27,26 @@ _STEEPNESS = (np.log(1e-2), np.log(1e2))
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ProportionSVM(BinaryClassifier):
-    """A support vector machine whose labels are unknown but for the bags' shares.
+    """Base class of the proportion SVMs: support vector machines whose labels are known only through the bags.
 
-    The hinge is that of Chapelle (2007), its corner rounded within 0.1 of the margin. Probabilities are σ(a·f(x)),
-    with the a at which the bags' mean probabilities meet their shares best.
+    The hinge loss is that of Chapelle (2007), with its corner rounded within 0.1 of the margin. Probabilities are
+    σ(a·f(x)), with the a for which the mean probabilities of the bags match their proportions best.
 
-    Args:
-        epsilon: ε, the difference of a bag's share that costs nothing.
-        n_components: for Nyström features of so many rows, drawn at random; None for the exact kernel, which takes
-            memory with the square of the rows. What it will take is logged, and refused beyond 4 GB.
-        random_state: an integer makes the fit repeatable.
-        others: see :class:`~llpgan.estimators.one_vs_rest.BinaryClassifier`.
+    Parameters
+    ----------
+    epsilon : float, default=0.0
+        The deviation ε from the proportion of a bag that costs nothing.
+    n_components : int, default=None
+        The number of rows, drawn at random, for a Nyström approximation of the kernel. None means the exact
+        kernel, whose memory grows with the square of the number of rows; it is logged, and refused above 4 GB.
+    {random_state: the rows of the Nyström approximation and, in :class:`AlterSVM`, the initial labels}
+    {inherited}
+
+    Attributes
+    ----------
+    kernel_map_ : KernelMap or None
+        The map to features whose inner products are the kernel. None for the linear kernel.
+    {inherited}
     """
 
     epsilon: float = 0.0

@@ -1,4 +1,4 @@
-"""How good predictions are: by labels, where there are any, and by bags, which there always are.
+"""Evaluation of predictions by labels and by bags, and inspection of bags before training.
 
 >>> from llpgan.evaluation import label_scores
 >>> label_scores(["no", "yes"], [[0.9, 0.1], [0.2, 0.8]], ["no", "yes"]).accuracy.value
@@ -8,6 +8,7 @@
 from llpgan.evaluation.accuracy_bounds import WorstCase, hoeffding, worst_case
 from llpgan.evaluation.bag_scores import BagScores, bag_scores
 from llpgan.evaluation.calibration_table import CalibrationBin, CalibrationTable
+from llpgan.evaluation.groups import GroupCounts, GroupShares, shares_by, shares_from_counts
 from llpgan.evaluation.importance import Rise, importance
 from llpgan.evaluation.inspection import Inspection, inspect_bags
 from llpgan.evaluation.interval_estimate import Estimate
@@ -24,6 +25,8 @@ __all__ = [
     "CalibrationBin",
     "CalibrationTable",
     "Estimate",
+    "GroupCounts",
+    "GroupShares",
     "Inspection",
     "LabelFreeScores",
     "LabelScores",
@@ -44,5 +47,7 @@ __all__ = [
     "learning_curve",
     "partial_dependence",
     "randomness_test",
+    "shares_by",
+    "shares_from_counts",
     "worst_case",
 ]

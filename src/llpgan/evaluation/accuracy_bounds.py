@@ -14,14 +14,20 @@ from llpgan.evaluation.interval_estimate import Estimate
 
 @dataclass(frozen=True)
 class WorstCase:
-    """Bounds that hold for every way in which the labels can lie in the bags.
+    """Bounds that hold for every arrangement of the labels that agrees with the bags.
 
-    Attributes:
-        bag_error: the mean over bags of the hard total variation, with Hoeffding's interval: for bags that are
-            drawn independently, whatever their law, it holds the mean over all such bags.
-        lowest_accuracy: no arrangement of labels that agrees with the proportions has fewer rows right.
-        highest_accuracy: nor more: 1 − bag error, by size.
-        purity: the mean over rows of the share of their bag's commonest class: the purer, the closer the two.
+    Attributes
+    ----------
+    bag_error : Estimate
+        The mean over bags of the hard total variation, with Hoeffding's interval for the mean over all such bags.
+        The interval assumes only that bags are drawn independently.
+    lowest_accuracy : float
+        The lowest accuracy of any arrangement of labels that agrees with the proportions.
+    highest_accuracy : float
+        The highest accuracy: 1 − bag error, with bags weighted by size.
+    purity : float
+        The mean over rows of the proportion of the commonest class of their bag. The purer the bags are, the
+        closer are the two bounds.
     """
 
     bag_error: Estimate
@@ -31,8 +37,26 @@ class WorstCase:
 
 
 def hoeffding(value: float, n: int, *, confidence: float = 0.95) -> Estimate:
-    """A mean of n independent figures between 0 and 1: ± √(ln(2/δ) / 2n), with δ = 1 − confidence.
+    """Return Hoeffding's interval of a mean of independent figures between 0 and 1.
 
+    The interval is ± √(ln(2/δ) / 2n), with δ = 1 − confidence.
+
+    Parameters
+    ----------
+    value : float
+        The mean.
+    n : int
+        The number of figures.
+    confidence : float, default=0.95
+        The confidence level.
+
+    Returns
+    -------
+    Estimate
+        The mean with its interval.
+
+    Examples
+    --------
     >>> print(hoeffding(0.1, 200))
     0.100 (0.004 to 0.196)
     """
@@ -41,12 +65,26 @@ def hoeffding(value: float, n: int, *, confidence: float = 0.95) -> Estimate:
 
 
 def worst_case(bags: Bags, probabilities: ArrayLike) -> WorstCase:
-    """What follows from the proportions of these bags alone, for the accuracy on these very rows.
+    """Bound the accuracy on single rows by the proportions of their bags alone.
 
     In a bag with proportions p and predicted shares q, at most Σ_k min(p_k, q_k) of the rows are right, and at
-    least Σ_k max(0, p_k + q_k − 1); both are reached by some arrangement of the labels. In mixed bags the two lie
-    far apart: a small bag error alone promises nothing for single rows.
+    least Σ_k max(0, p_k + q_k − 1). Some arrangement of the labels reaches each bound. In mixed bags the bounds
+    are far apart: a small bag error alone guarantees nothing for single rows.
 
+    Parameters
+    ----------
+    bags : Bags
+        The bags.
+    probabilities : array-like of shape (n_samples, n_classes)
+        The predicted probabilities of the instances of the bags.
+
+    Returns
+    -------
+    WorstCase
+        The bounds.
+
+    Examples
+    --------
     >>> bags = Bags.from_labels(np.zeros((4, 1)), [0, 0, 0, 1], groups=[0, 0, 0, 0])
     >>> found = worst_case(bags, [[0.9, 0.1], [0.8, 0.2], [0.3, 0.7], [0.6, 0.4]])
     >>> found.lowest_accuracy, found.highest_accuracy, found.purity
@@ -59,7 +97,7 @@ def worst_case(bags: Bags, probabilities: ArrayLike) -> WorstCase:
     highest = np.minimum(given, predicted).sum(axis=1)
     return WorstCase(
         bag_error=hoeffding(float(bag_scores(bags, table).hard_total_variation.mean()), bags.n_bags),
-        lowest_accuracy=float(np.average(lowest, weights=bags.sizes)),
-        highest_accuracy=float(np.average(highest, weights=bags.sizes)),
-        purity=float(np.average(given.max(axis=1), weights=bags.sizes)),
+        lowest_accuracy=float(np.average(lowest, weights=bags.totals)),
+        highest_accuracy=float(np.average(highest, weights=bags.totals)),
+        purity=float(np.average(given.max(axis=1), weights=bags.totals)),
     )

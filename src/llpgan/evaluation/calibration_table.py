@@ -6,7 +6,17 @@ from llpgan.utils.frames import frame
 
 
 class CalibrationBin(NamedTuple):
-    """Instances of which the classifier is about equally sure: how sure, how often right, how many."""
+    """Instances with about the same confidence of the classifier.
+
+    Attributes
+    ----------
+    confidence : float
+        The mean probability of the most probable class.
+    accuracy : float
+        The share of instances whose most probable class is right.
+    n : int
+        The number of instances.
+    """
 
     confidence: float
     accuracy: float

@@ -12,7 +12,15 @@ from llpgan.utils.arrays import Array
 
 
 class Rise(NamedTuple):
-    """By how much the bags' loss rises, as mean and standard deviation over the shuffles."""
+    """The increase of the loss of bags, over repeated shuffles.
+
+    Attributes
+    ----------
+    mean : float
+        The mean increase.
+    sd : float
+        The standard deviation over the shuffles.
+    """
 
     mean: float
     sd: float
@@ -27,14 +35,35 @@ def importance(
     seed: int = 0,
     max_rows: int = 20_000,
 ) -> dict[str, Rise]:
-    """How much worse the bags are met when a column's values are shuffled over all rows.
+    """Measure how much the loss of bags increases if the values of a column are shuffled.
 
-    The rise of the mean cross-entropy of bags, for each named group of columns: those of a group are shuffled
-    together, since one column of a user's table may have become several. Near zero: the model does without it.
+    The loss is the mean cross-entropy of bags. An increase close to zero means that the model does not need the
+    column.
 
-    Of more than ``max_rows`` rows each bag keeps, at random, the same share (and at least one row). The losses
-    before and after are of the same rows, so the figures mean the same, with a little more noise.
+    Parameters
+    ----------
+    model : LLPClassifier
+        A fitted model.
+    bags : Bags
+        The bags, encoded as for the model.
+    columns : mapping of str to sequence of int
+        The positions of the columns of each group, by name. The columns of a group are shuffled together, because
+        one column of a user's table may have become several.
+    repeats : int, default=5
+        The number of shuffles.
+    seed : int, default=0
+        The seed of the shuffles.
+    max_rows : int, default=20000
+        The maximum number of rows. If there are more, each bag keeps the same share of its rows at random, and at
+        least one. The losses before and after are of the same rows.
 
+    Returns
+    -------
+    dict of str to Rise
+        The increase for each group of columns.
+
+    Examples
+    --------
     >>> rng = np.random.default_rng(0)
     >>> X, groups = rng.normal(size=(80, 2)), np.arange(80) // 4
     >>> bags = Bags.from_labels(X, X[:, 0] > 0, groups)

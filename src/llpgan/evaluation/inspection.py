@@ -18,19 +18,39 @@ _SAME = 1e-3  # shares of two classes that go together this closely cannot be to
 class Inspection:
     """Sizes, mixture and information of bags.
 
-    Attributes:
-        n_bags: how many there are; ``effective_bags``, how many of equal size tell as much: (Σm)² / Σm².
-        smallest: rows of the smallest bag; then of the median one, and of the largest.
-        purity: the mean over rows of the share of their bag's commonest class; 1: all labels are known.
-        spread: how much the proportions differ between bags, against random bags of these sizes: 1 is chance.
-        condition: of the system that mixes classes into bags, ΠᵀDΠ; infinite where a class cannot be solved for.
-        worth: of each class, how many labelled rows would tell its mean as well; ``rows`` of it are in the bags.
-        rows: of each class.
-        worth_if_halved: the same, of all classes together, if every bag were split at random into two: chance adds
-            as much spread as random bags have.
-        worth_if_purer: the same, if every bag were half as mixed.
-        classes: their names.
-        unclear: pairs of classes that no bag tells apart: their shares rise and fall together, or do not change.
+    Attributes
+    ----------
+    n_bags : int
+        The number of bags.
+    effective_bags : float
+        The number of bags of equal size with the same information, (Σm)² / Σm².
+    smallest : int
+        The number of rows of the smallest bag.
+    median : float
+        The number of rows of the median bag.
+    largest : int
+        The number of rows of the largest bag.
+    purity : float
+        The mean over rows of the proportion of the commonest class of their bag. 1 means that all labels are
+        known.
+    spread : float
+        How much the proportions differ between bags, relative to random bags of the same sizes, which have 1.
+    condition : float
+        The condition number of ΠᵀDΠ, the system that mixes classes into bags. It is infinite if a class cannot be
+        solved for.
+    worth : ndarray of shape (n_classes,)
+        The number of labelled rows of each class from which its mean could be estimated as precisely.
+    rows : ndarray of shape (n_classes,)
+        The number of rows of each class in the bags.
+    worth_if_halved : float
+        The sum of ``worth`` if every bag were split at random into two, which adds as much spread as random bags
+        have.
+    worth_if_purer : float
+        The sum of ``worth`` if every bag were half as mixed.
+    classes : tuple of str
+        The names of the classes.
+    unclear : tuple of str
+        The pairs of classes that no bag distinguishes: their proportions rise and fall together, or do not change.
     """
 
     n_bags: int
@@ -50,12 +70,12 @@ class Inspection:
 
     @property
     def total_worth(self) -> float:
-        """Labelled rows that would tell all class means as well."""
+        """The number of labelled rows from which all class means could be estimated as precisely."""
         return float(self.worth.sum())
 
     @property
     def can_judge(self) -> bool:
-        """Whether bags are many enough, and differ enough, to judge single predictions by, if they are random."""
+        """Whether the bags, if they are random, are enough and differ enough to evaluate single predictions."""
         return self.n_bags >= _ENOUGH_BAGS and self.spread > 0
 
     def to_frame(self) -> Any:
@@ -70,11 +90,23 @@ class Inspection:
 
 
 def inspect_bags(bags: Bags) -> Inspection:
-    """What these bags can tell, from sizes and proportions alone.
+    """Compute from sizes and proportions alone how much bags can tell.
 
-    Class means that are solved for from bag means are as noisy as means over 1 / [(ΠᵀDΠ)⁻¹]_kk labelled rows of
-    the class: all its rows where bags are pure, about as many as there are bags where they are random.
+    Class means that are estimated from bag means are as precise as means over 1 / [(ΠᵀDΠ)⁻¹]_kk labelled rows of
+    the class. These are all its rows if bags are pure, and about as many as there are bags if bags are random.
 
+    Parameters
+    ----------
+    bags : Bags
+        The bags. Their instances are not used.
+
+    Returns
+    -------
+    Inspection
+        The figures.
+
+    Examples
+    --------
     >>> rng = np.random.default_rng(0)
     >>> labels = rng.integers(2, size=1600)
     >>> found = inspect_bags(Bags.from_labels(np.zeros((1600, 1)), labels, np.arange(1600) // 16))

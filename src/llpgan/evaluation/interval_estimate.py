@@ -13,8 +13,19 @@ _NORMAL = 1.959964  # the 97.5 % point of the normal distribution
 
 @dataclass(frozen=True)
 class Estimate:
-    """A figure, with the ends of its 95 % interval where one can be given.
+    """A figure with the ends of its 95 % confidence interval, if there is one.
 
+    Attributes
+    ----------
+    value : float
+        The figure.
+    low : float or None
+        The lower end of the interval.
+    high : float or None
+        The upper end of the interval.
+
+    Examples
+    --------
     >>> print(Estimate(0.8, 0.7, 0.9), Estimate(0.8))
     0.800 (0.700 to 0.900) 0.800
     """

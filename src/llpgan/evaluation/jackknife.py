@@ -38,14 +38,23 @@ def jackknife(
     counts as ten bags. The interval of a share of rows is at least as wide as if all labels were known: also where
     no bag shows a mistake.
 
-    Args:
-        value: the figures, unbiased, so that they may lie beyond their ends: they are given as they are.
-        leave_one_out: without each bag in turn, ``(n_bags, ...)``.
-        expected: their variance by theory.
-        n_rows: that the figures are of; a number, or one for each.
-        top: the largest possible figure; the least is 0.
-        share: whether the figures are shares of rows.
+    Parameters
+    ----------
+    value : ndarray
+        The figures, unbiased, so that they may lie beyond their ends: they are given as they are.
+    leave_one_out : ndarray
+        Without each bag in turn, ``(n_bags, ...)``.
+    expected : ndarray
+        Their variance by theory.
+    n_rows : object
+        That the figures are of; a number, or one for each.
+    top : float, default=np.inf
+        The largest possible figure; the least is 0.
+    share : bool, default=False
+        Whether the figures are shares of rows.
 
+    Examples
+    --------
     >>> found = jackknife(np.array(0.9), np.array([0.89, 0.9, 0.91, 0.88, 0.92]), np.array(0.0), 100, top=1.0)
     >>> print(found.at())
     0.900 (0.788 to 0.956)

@@ -10,16 +10,22 @@ _ROUNDS = 60  # of the fixed point; it converges in a handful
 
 
 class Pairs(NamedTuple):
-    """Sums over each bag, of labels and of figures that go with them: a row a bag, pairs d along the last axis.
+    """Sums over each bag, of labels and of their figures: one row per bag, pairs d along the last axis.
 
     Axes between are figures that are estimated side by side, such as the cells of a confusion matrix.
 
-    Attributes:
-        sizes: m, ``(n_bags,)``.
-        counts: c_d, how many rows of the bag have the class that pair d asks for.
-        sums: s_d, the bag's sum of g_d(x), a figure of the row that is known.
-        squares: the bag's sum of Σ_d g_d(x)²; without the last axis.
-        noise: the standard deviation of the given proportions around the true ones.
+    Attributes
+    ----------
+    sizes : ndarray
+        M, ``(n_bags,)``.
+    counts : ndarray
+        C_d, how many rows of the bag have the class that pair d asks for.
+    sums : ndarray
+        S_d, the bag's sum of g_d(x), a figure of the row that is known.
+    squares : ndarray
+        The bag's sum of Σ_d g_d(x)²; without the last axis.
+    noise : float, default=0.0
+        The standard deviation of the given proportions around the true ones.
     """
 
     sizes: Array
@@ -32,10 +38,14 @@ class Pairs(NamedTuple):
 class LabelMean(NamedTuple):
     """An estimate of E Σ_d 1[y is the class of pair d] g_d(x).
 
-    Attributes:
-        value: the estimate.
-        leave_one_out: the same without each bag in turn, ``(n_bags, ...)``.
-        expected: its variance, by theory, for normal sums of large bags.
+    Attributes
+    ----------
+    value : ndarray
+        The estimate.
+    leave_one_out : ndarray
+        The same without each bag in turn, ``(n_bags, ...)``.
+    expected : ndarray
+        Its variance, by theory, for normal sums of large bags.
     """
 
     value: Array

@@ -17,19 +17,29 @@ _LEAST = np.finfo(np.float64).eps  # a probability of zero would make one mistak
 
 @dataclass(frozen=True, eq=False)
 class LabelScores:
-    """How predictions compare with labels. Intervals are of 95 %, as if instances were independent.
+    """Comparison of predictions with labels.
 
-    Attributes:
-        n: the number of instances.
-        accuracy: the share whose most probable class is right; Wilson's interval.
-        log_loss: the mean of −log (probability of the true class), natural logarithm; Student's t interval.
-        auc: two classes: the area under the ROC curve of the second, with DeLong's interval; more: the plain mean
-            of each present class against the rest, without interval; None where only one class is present.
-        calibration_error: instances are sorted into ten equally wide bins by the probability of their most
-            probable class; the mean over instances of their bin's |accuracy − mean probability|. It has no
-            interval, since resampling raises it.
-        confusion: ``(K, K)`` counts, true classes in rows, predicted ones in columns.
-        calibration: the bins that are not empty, from unsure to sure.
+    Intervals have 95 % confidence, and treat instances as independent.
+
+    Attributes
+    ----------
+    n : int
+        The number of instances.
+    accuracy : Estimate
+        The share of instances whose most probable class is right, with Wilson's interval.
+    log_loss : Estimate
+        The mean of −log (probability of the true class), with Student's t interval.
+    auc : Estimate or None
+        With two classes, the area under the ROC curve of the second one, with DeLong's interval. With more
+        classes, the mean over the present classes of the area of each against the rest, without interval. None if
+        only one class is present.
+    calibration_error : Estimate
+        The mean over instances of |accuracy − mean probability| in their bin, for ten bins of equal width by the
+        probability of the most probable class. It has no interval, because resampling raises it.
+    confusion : ndarray of shape (n_classes, n_classes)
+        The counts, with true classes in rows and predicted classes in columns.
+    calibration : CalibrationTable
+        The bins that are not empty, from low to high confidence.
     """
 
     n: int
@@ -44,6 +54,27 @@ class LabelScores:
 def label_scores(labels: ArrayLike, probabilities: ArrayLike, classes: ArrayLike) -> LabelScores:
     """Compare the labels of instances with the predicted probabilities of the classes.
 
+    Parameters
+    ----------
+    labels : array-like of shape (n_samples,)
+        The true class of each instance.
+    probabilities : array-like of shape (n_samples, n_classes)
+        The predicted probabilities.
+    classes : array-like of shape (n_classes,)
+        The classes, in the order of the columns of ``probabilities``.
+
+    Returns
+    -------
+    LabelScores
+        The scores.
+
+    Raises
+    ------
+    ValueError
+        If a label is not one of the classes.
+
+    Examples
+    --------
     >>> scores = label_scores(["no", "yes", "yes"], [[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]], ["no", "yes"])
     >>> scores.confusion
     array([[1, 0],

@@ -18,7 +18,17 @@ _POWERS = np.linspace(0.25, 1.5, 26)
 
 
 class Step(NamedTuple):
-    """So many bags to learn from, and the bag error on bags held out: the mean over draws, and its sd."""
+    """The bag error on held-out bags after learning from a number of bags.
+
+    Attributes
+    ----------
+    n_bags : int
+        The number of training bags.
+    error : float
+        The mean bag error over the random draws.
+    sd : float
+        The standard deviation over the random draws.
+    """
 
     n_bags: int
     error: float
@@ -27,13 +37,19 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True)
 class LearningCurve:
-    """Bag error against the number of bags, and the law a + b · n^(−c) through it.
+    """Bag error as a function of the number of bags, with the fitted power law a + b · n^(−c).
 
-    Attributes:
-        steps: from few bags to many.
-        floor: a, what remains however many bags there are: their own chance, and what the method cannot do.
-        scale: b; 0 where more bags did not help.
-        power: c.
+    Attributes
+    ----------
+    steps : tuple of Step
+        The measured errors, from few bags to many.
+    floor : float
+        The term a, which remains with any number of bags: the noise of the proportions, and what the method cannot
+        learn.
+    scale : float
+        The factor b. It is 0 if more bags did not help.
+    power : float
+        The exponent c.
     """
 
     steps: tuple[Step, ...]
@@ -42,7 +58,20 @@ class LearningCurve:
     power: float
 
     def at(self, n_bags: float) -> float:
-        """The bag error to expect with so many bags: a guess, the bolder the farther it is from the steps."""
+        """Extrapolate the bag error to a number of bags.
+
+        The further the number is from the measured steps, the less reliable is the result.
+
+        Parameters
+        ----------
+        n_bags : float
+            The number of bags.
+
+        Returns
+        -------
+        float
+            The expected bag error.
+        """
         return self.floor + self.scale * float(n_bags) ** -self.power
 
     def to_frame(self) -> Any:
@@ -58,12 +87,30 @@ class LearningCurve:
 def learning_curve(
     bags: Bags, estimator: LLPClassifier | None = None, *, repeats: int = 5, random_state: int = 0
 ) -> LearningCurve | None:
-    """Refit on some of the bags, and see how well others are met; None where there are fewer than 16 bags.
+    """Fit an estimator on parts of the bags, and measure the bag error on held-out bags.
 
-    In each repeat a quarter of the bags is held out, and a quarter, a half, three quarters and all of the others
-    are learned from; ``estimator`` should be quick, and is MeanMap unless given. Draws that it refuses (such as
-    bags that all have the same proportions) are left out.
+    In each repeat a quarter of the bags is held out, and the estimator learns from a quarter, a half, three
+    quarters and all of the others. Draws that it refuses, such as bags that all have the same proportions, are
+    left out.
 
+    Parameters
+    ----------
+    bags : Bags
+        The bags.
+    estimator : LLPClassifier, default=None
+        The method, which should be fast. None means ``MeanMap()``.
+    repeats : int, default=5
+        The number of random draws.
+    random_state : int, default=0
+        The seed of the draws.
+
+    Returns
+    -------
+    LearningCurve or None
+        The curve; None if there are fewer than 16 bags.
+
+    Examples
+    --------
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(1280, 4))
     >>> bags = Bags.from_labels(X, X[:, 0] > 0, np.arange(1280) // 16)

@@ -18,14 +18,20 @@ _BEYOND = 5.0  # standard deviations: a few wild values shall not hide the other
 
 @dataclass(frozen=True)
 class RandomnessTest:
-    """Whether bags differ by more than chance, in what their instances look like or in their proportions.
+    """Result of the test whether bags differ by more than chance, in their instances or in their proportions.
 
-    Attributes:
-        p_value: how often random bags would differ as much: twice the smaller of the next two.
-        p_features: of the features: a permutation test of the bags' means.
-        p_proportions: of the proportions: against what drawing at random from all rows gives; also where they
-            differ too little.
-        columns: the columns in which bags differ by most, with how much more than by chance: 1 is chance.
+    Attributes
+    ----------
+    p_value : float
+        The probability that random bags differ as much: twice the smaller of the next two.
+    p_features : float
+        The p-value of the features, by a permutation test of the means of the bags.
+    p_proportions : float
+        The p-value of the proportions, compared with those of bags drawn at random from all rows. It is also small
+        if the proportions differ too little.
+    columns : tuple of tuple
+        The columns in which bags differ most, with the ratio of their spread to that of random bags. Empty if the
+        columns have no user-facing names.
     """
 
     p_value: float
@@ -35,11 +41,17 @@ class RandomnessTest:
 
     @property
     def looks_random(self) -> bool:
-        """Whether nothing speaks against it, at a false alarm in twenty. Few bags can hide much."""
+        """Whether the test does not reject that bags are random, at a level of 0.05. Few bags can hide much."""
         return self.p_value >= _LEVEL
 
     def in_words(self) -> str:
-        """What was found."""
+        """Describe the result in a sentence.
+
+        Returns
+        -------
+        str
+            The sentence.
+        """
         if self.looks_random:
             return (
                 f"The bags look drawn at random: they differ no more than chance allows (p = {self.p_value:.2g})."
@@ -61,18 +73,30 @@ class RandomnessTest:
 def randomness_test(
     bags: Bags, *, permutations: int = 499, proportions_sd: float = 0.0, random_state: int = 0
 ) -> RandomnessTest:
-    """Test that rows were dealt to the bags at random, from features and proportions; no label is needed.
+    """Test whether rows were assigned to bags at random, from features and proportions without labels.
 
-    The bags' means of the standardised columns have a spread, Σ_b m_b x̄_b², in each column. Its sum over columns
-    and its largest over them are ranked among those of rows dealt anew; the more surprising of the two counts, by
-    its own rank. Which proportions random bags have is drawn from the multinomial law.
+    The spread of the bag means of each standardized column is Σ_b m_b x̄_b². The sum of the spreads over columns
+    and their maximum are ranked among those of random permutations of the rows, and the more extreme of the two
+    counts, by its own rank. The proportions are compared with draws from the multinomial distribution.
 
-    Args:
-        bags: with instances; of more than 200 columns, random sums of them are taken.
-        permutations: how often rows are dealt anew.
-        proportions_sd: the standard deviation of noise in the given proportions, where it is known.
-        random_state: the same one gives the same p-values.
+    Parameters
+    ----------
+    bags : Bags
+        The bags, with their instances. If there are more than 200 columns, random sums of them are used.
+    permutations : int, default=499
+        The number of random permutations.
+    proportions_sd : float, default=0.0
+        The standard deviation of the noise in the given proportions, if it is known.
+    random_state : int, default=0
+        The seed of the permutations.
 
+    Returns
+    -------
+    RandomnessTest
+        The p-values, and the columns in which bags differ most.
+
+    Examples
+    --------
     >>> rng = np.random.default_rng(0)
     >>> X, labels = rng.normal(size=(600, 3)), rng.integers(2, size=600)
     >>> randomness_test(Bags.from_labels(X, labels, np.arange(600) // 20), permutations=99).looks_random
@@ -147,7 +171,7 @@ def _share_spread(proportions: Array, sizes: Array) -> float:
 
 
 def _most_different(bags: Bags, spreads: Array) -> tuple[tuple[str, float], ...]:
-    """Nothing where columns are no columns of the user's."""
+    """Empty if the columns have no user-facing names."""
     if bags.instances.ndim != 2 or bags.instances.shape[1] > _MOST_COLUMNS:
         return ()
     names = bags.features or [f"column {i}" for i in range(bags.instances.shape[1])]

@@ -44,15 +44,26 @@ class BagScorer:
 
 
 def bag_scorer(score: str = "total_variation", *, by_size: bool = False) -> BagScorer:
-    """A scorer for ``cross_val_score`` and ``GridSearchCV`` that needs no labels, only the bag of each row.
+    """Make a scorer for ``cross_val_score`` and ``GridSearchCV`` that needs no labels, only the bag of each row.
 
-    ``y`` holds in each row the proportions of its bag, or labels, of which only each bag's proportions are used.
-    Bags must stay whole, so ``cv`` is a ``GroupKFold``. Scores are negative, since scikit-learn maximises.
+    ``y`` holds in each row the proportions of its bag, or labels, of which only the proportions of each bag are
+    used. Bags must stay whole, so ``cv`` should be a ``GroupKFold`` or a splitter of
+    :mod:`llpgan.evaluation.selection`. Scores are negative, because scikit-learn maximizes.
 
-    Args:
-        score: "total_variation", "hard_total_variation", "cross_entropy" or "kl": see :class:`BagScores`.
-        by_size: whether a bag counts by its size.
+    Parameters
+    ----------
+    score : {"total_variation", "hard_total_variation", "cross_entropy", "kl"}, default="total_variation"
+        The score, see :class:`BagScores`.
+    by_size : bool, default=False
+        Whether bags are weighted by their number of instances.
 
+    Returns
+    -------
+    callable
+        The scorer.
+
+    Examples
+    --------
     >>> import numpy as np, sklearn
     >>> from sklearn.model_selection import GroupKFold, cross_val_score
     >>> from llpgan import MeanMap

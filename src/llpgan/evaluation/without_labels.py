@@ -15,20 +15,26 @@ from llpgan.utils.notebook_html import html_table
 ENOUGH_BAGS = 50  # from which on intervals were measured to hold
 _MEANING = (
     "What remains is the bag error: the share of a bag that is counted for the wrong class. It says how well sums "
-    "over such bags are met. Single predictions may be worse, since mistakes in both directions cancel in a bag."
+    "over such bags are predicted. Single predictions may be worse, since errors cancel within a bag."
 )
 
 
 @dataclass(frozen=True, eq=False)
 class Verdict:
-    """How good predictions are, by bags alone.
+    """Evaluation of predictions by bags alone.
 
-    Attributes:
-        bags: how well the bags are met.
-        worst_case: what holds for single predictions, whatever the bags.
-        randomness: whether the bags look drawn at random.
-        scores: how good single predictions are; None where that cannot be promised, and ``why`` says why.
-        why: in words, what the figures rest on, or why there are none of single predictions.
+    Attributes
+    ----------
+    bags : BagScores
+        The comparison of predictions with the proportions of the bags.
+    worst_case : WorstCase
+        Bounds on the accuracy of single predictions, which hold for any bags.
+    randomness : RandomnessTest
+        The test whether the bags were drawn at random.
+    scores : LabelFreeScores or None
+        The scores of single predictions; None if they cannot be estimated, for the reason in ``why``.
+    why : str
+        A description of what the scores rest on, or of why there are none.
     """
 
     bags: BagScores
@@ -49,17 +55,35 @@ class Verdict:
         return html_table(columns, "How good predictions are, by bags alone", note=self.why)
 
 
+_WEIGHTED = (
+    f"The rows have weights, so they are no random sample of their bags, and how often single predictions are "
+    f"right cannot be told. {_MEANING}"
+)
+
+
 def judge_without_labels(
     bags: Bags, probabilities: ArrayLike, *, proportions_sd: float = 0.0, random_state: int = 0
 ) -> Verdict:
-    """Accuracy from held-out bags if they look drawn at random; else the reason why not, and the bag error.
+    """Estimate the accuracy from held-out bags if they look random, and otherwise explain why not.
 
-    Args:
-        bags: that the model was not trained on, with their instances.
-        probabilities: of the classes for each instance.
-        proportions_sd: the standard deviation of noise in the given proportions, where it is known.
-        random_state: of the test of randomness.
+    Parameters
+    ----------
+    bags : Bags
+        The bags, which the model was not trained on, with their instances.
+    probabilities : array-like of shape (n_samples, n_classes)
+        The predicted probabilities of the instances.
+    proportions_sd : float, default=0.0
+        The standard deviation of the noise in the given proportions, if it is known.
+    random_state : int, default=0
+        The seed of the test of randomness.
 
+    Returns
+    -------
+    Verdict
+        The bag error, the bounds, the test of randomness and, if possible, the scores of single predictions.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(3200, 1))
@@ -71,13 +95,13 @@ def judge_without_labels(
     refuse_other_than_bags(bags, "bags")
     probabilities = validation.probabilities(probabilities, len(bags.instances), bags.n_classes)
     randomness = randomness_test(bags, proportions_sd=proportions_sd, random_state=random_state)
-    able = randomness.looks_random and bags.n_bags >= LEAST_BAGS
+    able = randomness.looks_random and bags.n_bags >= LEAST_BAGS and bags.weights is None
     return Verdict(
         bags=bag_scores(bags, probabilities),
         worst_case=worst_case(bags, probabilities),
         randomness=randomness,
         scores=estimate_accuracy(bags, probabilities, proportions_sd=proportions_sd) if able else None,
-        why=_why(bags.n_bags, randomness),
+        why=_WEIGHTED if bags.weights is not None else _why(bags.n_bags, randomness),
     )
 
 

@@ -1,8 +1,8 @@
-"""A trained model as a folder that any machine can load, without running code from it.
+"""Saving and loading of trained models; loading never runs code from a file.
 
 >>> import tempfile
 >>> from llpgan import MeanMap, load, save
->>> model = MeanMap().fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
+>>> model = MeanMap().fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1], groups=[0, 1, 2, 3])
 >>> with tempfile.TemporaryDirectory() as folder:
 ...     save(model, f"{folder}/model")
 ...     loaded = load(f"{folder}/model")

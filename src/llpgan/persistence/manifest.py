@@ -20,17 +20,28 @@ MODEL_FOLDER = FolderKind(MANIFEST, files=(WEIGHTS,), pages=(REPORT,))
 class Manifest:
     """What a reader of the folder should know first.
 
-    Attributes:
-        method: one of :data:`llpgan.estimators.METHODS`.
-        settings: its parameters; those that a file cannot hold are in ``own``.
-        own: parameters that are code of the user's own, and have to be given again.
-        classes: their names, and the type of these.
-        shape: of an instance.
-        features: the names of columns, if they have any.
-        learned: what training found, but for weights; arrays stand among these.
-        preprocessing: how rows of a user's table become instances, if the model learned from one.
-        files: the SHA-256 of each file.
-        pages: the names of files for people, which may change.
+    Attributes
+    ----------
+    method : str
+        One of :data:`llpgan.estimators.METHODS`.
+    settings : dict
+        Its parameters; those that a file cannot hold are in ``own``.
+    own : list of str
+        Parameters that are code of the user's own, and have to be given again.
+    classes : list of object
+        Their names, and the type of these.
+    shape : list of int
+        Of an instance.
+    features : list of str or None
+        The names of columns, if they have any.
+    learned : object
+        What training found, but for weights; arrays stand among these.
+    preprocessing : object
+        How rows of a user's table become instances, if the model learned from one.
+    files : dict
+        The SHA-256 of each file.
+    pages : list of str
+        The names of files for people, which may change.
     """
 
     method: str

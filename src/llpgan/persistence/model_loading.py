@@ -15,12 +15,43 @@ from llpgan.utils.state_json import Arrays, from_plain, is_learned
 
 
 def load(path: str | Path, **settings: Any) -> LLPClassifier:
-    """The estimator that was saved, with its preprocessing, ready to predict.
+    """Load a saved model, ready to predict.
 
-    Args:
-        path: the folder.
-        settings: parameters to change, such as ``device="cpu"``; and those that are code of your own, such as a
-            ``classifier``, which a file does not hold.
+    No code in the folder is ever run.
+
+    Parameters
+    ----------
+    path : str or Path
+        The folder of the model.
+    **settings : dict
+        Parameters of the estimator to change, such as ``device="cpu"``. Parameters that are the user's own code,
+        such as a ``classifier``, are not part of a saved model and must be given here.
+
+    Returns
+    -------
+    LLPClassifier
+        The fitted estimator, with its preprocessing.
+
+    Raises
+    ------
+    ValueError
+        If a file is missing, damaged or not that of a model, or a parameter that is the user's own code is not
+        given.
+
+    See Also
+    --------
+    save : Save a model.
+    llpgan.persistence.onnx.to_onnx : Export a model for machines without llpgan.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from llpgan import MeanMap, load, save
+    >>> model = MeanMap().fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1], groups=[0, 1, 2, 3])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(model, f"{folder}/model")
+    ...     load(f"{folder}/model").predict([[0.5], [2.5]])
+    array([0, 1])
     """
     folder = Path(path)
     manifest = Manifest.read(folder)

@@ -23,13 +23,34 @@ _FOR_TRAINING_ALONE = {"start_"}  # which a trained model does not need, and whi
 def save(
     model: LLPClassifier, path: str | Path, *, overwrite: bool = False, pages: Mapping[str, str] | None = None
 ) -> None:
-    """Save a trained model as a folder, whole or not at all.
+    """Save a trained model as a folder.
 
-    Args:
-        model: a fitted estimator, with the preprocessing that it learned from a table if there was one.
-        path: the folder, which must not exist.
-        overwrite: replace it, if it is a model; other files in it stay there.
-        pages: other files to put beside it, by name: text, such as a report.
+    The folder is written completely or not at all.
+
+    Parameters
+    ----------
+    model : LLPClassifier
+        A fitted estimator, with the preprocessing that it learned from a table if there was one.
+    path : str or Path
+        The folder, which must not exist.
+    overwrite : bool, default=False
+        Whether to replace a model that is there. Other files in the folder are kept.
+    pages : mapping, default=None
+        Other text files to write into the folder, by name, such as a report.
+
+    See Also
+    --------
+    load : Load a model.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from llpgan import MeanMap, save
+    >>> model = MeanMap().fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1], groups=[0, 1, 2, 3])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(model, f"{folder}/model")
+    ...     sorted(file.name for file in Path(folder, "model").iterdir())
+    ['model.json', 'weights.safetensors']
     """
     check_is_fitted(model, "classes_")
     arrays: Arrays = {}

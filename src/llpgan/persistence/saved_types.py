@@ -5,6 +5,8 @@ from llpgan.tables.store.store_folder import ENCODER_TYPES
 SAVED_TYPES = {
     **ENCODER_TYPES,
     "AlternatingMeanMap": "llpgan.estimators.alternating_mean_map",
+    "BagBoosting": "llpgan.estimators.bag_boosting",
+    "BagLogistic": "llpgan.estimators.bag_logistic",
     "KernelMap": "llpgan.estimators.kernels",
     "KernelSigmoid": "llpgan.estimators.inv_cal",
     "LaplacianMeanMap": "llpgan.estimators.laplacian_mean_map",

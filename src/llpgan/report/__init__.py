@@ -1,4 +1,4 @@
-"""A page on a trained model: what it learned from, how well it meets its bags, and what that rests on.
+"""The report on a trained model, as one HTML page.
 
 >>> from llpgan import Bags, MeanMap
 >>> bags = Bags.from_labels([[0.0], [1.0], [2.0], [3.0]], ["no", "no", "yes", "yes"], groups=[0, 0, 1, 1])

@@ -45,7 +45,7 @@ def between(estimate: Estimate) -> str:
 
 
 def next_to_nothing(story: Story) -> str | None:
-    """A warning where the bags are met hardly better than by the overall shares."""
+    """A warning if the bags are fitted hardly better than by the overall shares."""
     prior = story.sizes @ story.proportions / story.sizes.sum()
     return hardly_better(story.method, explained_share(story.proportions, story.scores.predicted, prior))
 
@@ -65,7 +65,7 @@ def epochs(story: Story) -> str:
 
 
 def worst_bags(story: ToldBags, most: int = 10) -> list[int]:
-    """The bags that are missed by most, from the worst on."""
+    """The bags with the largest errors, the worst first."""
     return [int(bag) for bag in (-story.scores.total_variation).argsort(kind="stable")[:most]]
 
 

@@ -19,9 +19,20 @@ from llpgan.utils.version import __version__
 
 
 def render(story: Story) -> str:
-    """The page on a model, in one file: pictures, charts, style and script are inside. Save it as UTF-8.
+    """Render the report as one HTML page.
 
-    The script sorts and searches tables, and shows the text of a mark at once; without it the page is whole.
+    The page includes its pictures, charts, style and script, and loads nothing. The script sorts and searches
+    tables, and shows the text of a mark. Without it, the page is complete. Save it as UTF-8.
+
+    Parameters
+    ----------
+    story : Story
+        The content of the page.
+
+    Returns
+    -------
+    str
+        The page.
     """
     return render_template("model_page.html.j2", story.title, sections_of(story), story=story, png=png)
 

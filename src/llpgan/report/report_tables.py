@@ -17,7 +17,7 @@ _FEW_CLASSES = 3  # whose shares the page shows; of more, that of the class whic
 
 
 def bags_table(scores: BagScores, held_out: BagScores | None = None) -> DataTable:
-    """All bags, those that are missed by most first: given and predicted shares, and the error."""
+    """All bags, those with the largest errors first: given and predicted shares, and the error."""
     parts = [scores] if held_out is None else [scores, held_out]
     given, predicted = (np.concatenate([getattr(part, name) for part in parts]) for name in ("given", "predicted"))
     error = np.concatenate([part.total_variation for part in parts])
@@ -33,7 +33,7 @@ def bags_table(scores: BagScores, held_out: BagScores | None = None) -> DataTabl
         used = np.repeat(["training", "held out"], [len(part.kl) for part in parts])
         columns.insert(1, Column("Used for", used[order].tolist(), is_number=False))
     columns += _shares(given[order], predicted[order], scores.classes)
-    return DataTable("bags", "All bags, those that are missed by most first", tuple(columns))
+    return DataTable("bags", "All bags, those with the largest errors first", tuple(columns))
 
 
 def _shares(given: Any, predicted: Any, classes: Sequence[Any]) -> list[Column]:
@@ -57,13 +57,13 @@ def _shares(given: Any, predicted: Any, classes: Sequence[Any]) -> list[Column]:
 
 
 def rises_table(rises: Mapping[str, Rise], effects: Sequence[PartialDependence], k: int) -> DataTable:
-    """All columns, those that matter most first, with the direction of their effect on a class."""
+    """All columns, the most important first, with the direction of their effect on a class."""
     said = {effect.column: effect for effect in effects}
     names = sorted(rises, key=lambda name: -rises[name].mean)
     known = [said.get(name) for name in names]
     return DataTable(
         "columns",
-        "All columns, those that matter most first",
+        "All columns, the most important first",
         (
             Column("Column", names, is_number=False),
             Column("Rise of the loss", [rises[name].mean for name in names], "{:.4f}".format),

@@ -30,38 +30,68 @@ _BINS = 20
 _MOST_COLUMNS = 100
 _MOST_EFFECTS = 9
 _NOT_HELD_OUT = (
-    "How often single predictions are right is not told: there are only the bags that the model was trained on, "
-    "and it meets those too well to be judged by them. Keep some bags out of training, and run llpgan evaluate on "
-    "them."
+    "How often single predictions are right is unknown: there are only the bags that the model was trained on, "
+    "and it fits those too well to be evaluated on them. Keep some bags out of training, and run llpgan evaluate "
+    "on them."
 )
 _ROWS_TO_PREDICT = 1_000_000  # in all shuffles together
 
 
 @dataclass(frozen=True, eq=False)
 class Story:
-    """What the page tells: figures and names, and nothing of the instances but counts.
+    """The content of the report: figures and names, and nothing of the instances but counts.
 
-    Attributes:
-        title: the page's.
-        method: the method's name, and ``about`` it in a line.
-        settings: all of them, with their usual values.
-        notes: remarks on the data.
-        origin: where the proportions came from; empty where nobody said.
-        instance_shape: of one instance.
-        n_instances: in all bags.
-        classes: their names.
-        bag_names: in the order of ``sizes``, ``proportions`` and ``scores``.
-        scores: of the bags that the model was trained on; ``held_out``, of bags that it was not.
-        overall: the scores of a model that knows only the overall share of each class.
-        probability_counts: for each class how many instances have a probability in each of 20 equal bins.
-        history: a row an epoch; none for methods without epochs.
-        rises: how much each column matters; or None, with ``why_no_rises``.
-        effects: of the columns that matter most, the first, in which direction they move the predictions.
-        mosaics: real and generated images, where the model makes images.
-        verdict: what bags alone tell of single predictions: held-out bags, if there are any. Of the bags that the
-            model was trained on it tells the worst case, but no accuracy.
-        labels: the scores by labels, where there are any.
-        shares: shares of classes by group, where somebody estimated them.
+    Attributes
+    ----------
+    title : str
+        The title of the page.
+    method : str
+        The name of the method.
+    about : str
+        The method in one line.
+    settings : tuple of Setting
+        All parameters of the method, with their defaults.
+    notes : tuple of str
+        Remarks on the data.
+    origin : str
+        Where the proportions came from, or an empty text.
+    instance_shape : tuple of int
+        The shape of an instance.
+    n_instances : int
+        The number of instances in all bags.
+    classes : tuple of str
+        The names of the classes.
+    bag_names : tuple of str
+        The names of the bags, in the order of ``sizes``, ``proportions`` and ``scores``.
+    sizes : ndarray of shape (n_bags,)
+        The number of instances of each bag.
+    proportions : ndarray of shape (n_bags, n_classes)
+        The proportions of the bags.
+    scores : BagScores
+        The scores on the bags that the model was trained on.
+    overall : BagScores
+        The scores of a baseline that predicts the overall proportions for every instance.
+    held_out : BagScores or None
+        The scores on bags that the model was not trained on, if there are any.
+    probability_counts : ndarray of shape (n_classes, 20)
+        For each class the number of instances with a probability in each of 20 equal bins.
+    history : tuple of mapping
+        One mapping per epoch; empty for methods without epochs.
+    rises : mapping or None
+        The importance of each column; None for the reason in ``why_no_rises``.
+    why_no_rises : str
+        The reason why the importance of columns was not measured, or an empty text.
+    effects : tuple of PartialDependence
+        The direction of the effects of the most important columns.
+    mosaics : Mosaics or None
+        Real and generated images, if the model generates images.
+    verdict : Verdict
+        The evaluation of single predictions by bags alone: by the held-out bags, if there are any. For the bags
+        that the model was trained on it has the worst case, but no accuracy.
+    labels : LabelScores or None
+        The scores by labels, if there are any.
+    shares : GroupSharesDisplay or None
+        Shares of classes by group, if they were estimated.
     """
 
     title: str
@@ -102,18 +132,39 @@ def tell(
     held_out: Bags | None = None,
     shares: Any = None,
 ) -> Story:
-    """All that there is to tell of a trained model.
+    """Collect the content of the report on a trained model.
 
-    Args:
-        model: trained.
-        bags: that it was trained on.
-        title: of the page.
-        notes: remarks on the data, such as "column 'id' left out: every value is different".
-        columns: for each column of the user's table, its columns among the instances; by default each is its own.
-        origin: where the proportions came from, such as "proportions: those of results.csv".
-        labels: the class of each instance, in the order of ``bags.instances``; only for scores.
-        held_out: bags that the model was not trained on; only for scores.
-        shares: shares of classes by group, in a form that ``GroupSharesDisplay.from_shares`` takes.
+    Parameters
+    ----------
+    model : LLPClassifier
+        The trained model.
+    bags : Bags
+        The bags that it was trained on.
+    title : str
+        The title of the page.
+    notes : sequence of str, default=()
+        Remarks on the data, such as "column 'id' is left out: every row has a number of its own, as ids do".
+    columns : mapping, default=None
+        For each column of the user's table, its positions among the columns of the instances. None means that each
+        column stands for itself.
+    origin : str, default=""
+        Where the proportions came from, such as "proportions: those of results.csv".
+    labels : array-like of shape (n_samples,), default=None
+        The class of each instance, in the order of ``bags.instances``. They are used only for scores.
+    held_out : Bags, default=None
+        Bags that the model was not trained on. They are used only for scores.
+    shares : table or result, default=None
+        Shares of classes by group, in a form that :meth:`GroupSharesDisplay.from_shares` takes.
+
+    Returns
+    -------
+    Story
+        The content.
+
+    Raises
+    ------
+    ValueError
+        If bags and model do not have the same classes.
     """
     for others in (bags,) if held_out is None else (bags, held_out):
         _refuse_other_classes(model, others)

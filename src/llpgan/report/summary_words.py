@@ -13,12 +13,12 @@ def what_was_done(story: Story) -> str:
         f"{story.method} learned from {count(story.n_instances)} instances in {bags}, of which only the shares of "
         f"{len(story.classes)} classes were known",
         sentence(story.origin),
-        f"It misses the shares of these bags by {_error(story.scores)} on average; the overall shares, which "
-        f"ignore the instances, miss them by {_error(story.overall)}",
+        f"Its mean error on these bags is {_error(story.scores)}; that of predicting the overall shares for "
+        f"every instance is {_error(story.overall)}",
     ]
     if story.held_out is not None:
         n_held_out = count(len(story.held_out.kl))
-        sentences.append(f"On {n_held_out} held-out bags, it misses them by {_error(story.held_out)}")
+        sentences.append(f"On {n_held_out} held-out bags, its mean error is {_error(story.held_out)}")
     return " ".join(f"{said}." for said in sentences if said)
 
 

@@ -1,4 +1,4 @@
-"""What users have: tables, images, arrays; read, checked, encoded, and joined with their bags' proportions."""
+"""Tables, images and arrays of users: reading, checking, encoding, and joining with the proportions of bags."""
 
 from llpgan.tables.array_sources import rows_of_array
 from llpgan.tables.bag_counting import label_values

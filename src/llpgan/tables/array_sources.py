@@ -14,7 +14,7 @@ from llpgan.tables.rows import Rows
 from llpgan.tables.table_readers import read_table
 from llpgan.utils.arrays import Array
 
-_OTHER = {NpzFile: "a single array: .npy", np.ndarray: "an archive of arrays: .npz"}
+_OTHER = {NpzFile: "a single array: rename it to .npy", np.ndarray: "an archive of arrays: rename it to .npz"}
 
 
 def open_npy(path: Path) -> Rows:
@@ -39,7 +39,18 @@ def open_npz(path: Path) -> Rows:
 
 
 def rows_of_array(array: Any) -> Rows:
-    """Rows that a user hands over as an array, in memory or in a file: their columns have no names."""
+    """Make rows from an array, whose columns have no names.
+
+    Parameters
+    ----------
+    array : ndarray or StoredInstances
+        The instances.
+
+    Returns
+    -------
+    Rows
+        The rows.
+    """
     return Rows("the array", pa.table({}), array)
 
 
@@ -92,7 +103,7 @@ def _loaded(path: Path, kind: type, **how: Any) -> Any:
         why = str(error).split(". ")[0]  # without numpy's advice to load pickled objects all the same
         raise ValueError(f"{path} is not a file of arrays that can be read: {why}") from error
     if not isinstance(loaded, kind):
-        raise ValueError(f"{path} holds {_OTHER[kind]} would be its ending")
+        raise ValueError(f"{path} is {_OTHER[kind]}")
     return loaded
 
 

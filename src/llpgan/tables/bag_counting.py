@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from llpgan.tables import column_values
 from llpgan.tables.bag_join import bag_keys
@@ -56,14 +56,14 @@ class Growing:
     [[0, 0], [0, 0], [0, 0], [1, 2]]
     """
 
-    def __init__(self, n_columns: int) -> None:
-        self.table = np.zeros((1024, n_columns), dtype=np.int64)
+    def __init__(self, n_columns: int, dtype: DTypeLike = np.int64) -> None:
+        self.table = np.zeros((1024, n_columns), dtype=dtype)
 
     def add(self, places: Index, counts: Index) -> None:
         """Add counts at different places."""
         needed = int(places.max()) + 1
         if needed > len(self.table):
-            more = np.zeros((max(needed, 2 * len(self.table)), self.table.shape[1]), dtype=np.int64)
+            more = np.zeros((max(needed, 2 * len(self.table)), self.table.shape[1]), dtype=self.table.dtype)
             more[: len(self.table)] = self.table
             self.table = more
         if counts.shape[1] > self.table.shape[1]:
@@ -83,12 +83,16 @@ class Coded:
         self.codes: dict[Any, int] = {}
         self.counts = Growing(2)
 
-    def add(self, bags: PartBags, found: Sequence[Any], of_row: Index) -> None:
+    def add(
+        self, bags: PartBags, found: Sequence[Any], of_row: Index, weights: NDArray[np.float64] | None = None
+    ) -> None:
         """A part: its different values, and for each row the position of its own among them; -1 for none."""
         codes = np.array([*(self.codes.setdefault(value, len(self.codes)) for value in found), -1])[of_row]
         there = codes >= 0
         if there.any():
-            self.counts.add(bags.places, counts_by_bag(bags.of_row[there], codes[there], len(bags.places)))
+            times = None if weights is None else weights[there]
+            counts = counts_by_bag(bags.of_row[there], codes[there], len(bags.places), times)
+            self.counts.add(bags.places, counts)
 
     def table(self, n_bags: int) -> Index:
         """(bags, values)."""
@@ -101,10 +105,12 @@ class Labels:
     def __init__(self, column: str) -> None:
         self.column, self.coded = column, Coded()
 
-    def add(self, rows: Rows, bags: PartBags) -> None:
-        """Some rows more."""
+    def add(self, rows: Rows, bags: PartBags, weights: NDArray[np.float64] | None = None) -> None:
+        """Some rows more; each counts as often as its weight says."""
         found, of_row = np.unique(label_values(rows, self.column), return_inverse=True)
-        self.coded.add(bags, found.tolist(), of_row)
+        if weights is not None and self.coded.counts.table.dtype == np.int64:
+            self.coded.counts = Growing(2, np.float64)
+        self.coded.add(bags, found.tolist(), of_row, weights)
         if len(self.coded.codes) > MOST_LABELS:
             raise ValueError(f"column {self.column!r} has more than {MOST_LABELS:,} values: it is no label")
 
@@ -142,7 +148,25 @@ class FewValues:
 
 
 def label_values(rows: Rows, label: str) -> NDArray[Any]:
-    """The labels of all rows; a missing one is refused."""
+    """Return the labels of all rows.
+
+    Parameters
+    ----------
+    rows : Rows
+        The rows.
+    label : str
+        The column of the labels.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+        The labels.
+
+    Raises
+    ------
+    ValueError
+        If a label is missing, or is not a single value.
+    """
     column = rows.column(label)
     for row in np.flatnonzero(column_values.missing(column)):
         raise ValueError(f"{rows.name}, row {rows.first_row + row} has no label: its {label!r} is missing")

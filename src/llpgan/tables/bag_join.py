@@ -45,7 +45,7 @@ def bag_keys(
 
 def _key(column: pa.ChunkedArray, name: str, file: str, first_row: int) -> tuple[Index, tuple[Hashable, ...]]:
     if pa.types.is_nested(column.type):
-        raise ValueError(f"{file}: column {name!r} holds {column.type}: one value a row names its bag")
+        raise ValueError(f"{file}: column {name!r} holds {column.type}: each row needs a single bag id")
     for row in np.flatnonzero(column_values.missing(column)):
         raise ValueError(f"{file}, row {first_row + row} has no bag: its {name!r} is missing")
     codes = column.combine_chunks() if pa.types.is_dictionary(column.type) else column.dictionary_encode()
@@ -60,7 +60,7 @@ def _key(column: pa.ChunkedArray, name: str, file: str, first_row: int) -> tuple
 
 @dataclass(frozen=True)
 class BagTable:
-    """The proportions (or counts) of bags as a user's table gives them: a row a bag, a column a class.
+    """The proportions (or counts) of bags as a user's table gives them: one row per bag, one column per class.
 
     Classes keep the type of their names: a frame may have columns 0 and 1, which are no text.
     """
@@ -81,21 +81,27 @@ class BagTable:
     ) -> "BagTable":
         """All columns but those of the bag are classes, unless classes are named.
 
-        Args:
-            table: one row per bag.
-            bag: the columns that say which bag.
-            classes: the columns that are classes.
-            file: for messages.
-            names: of the columns, as the user has them, where these are no text.
+        Parameters
+        ----------
+        table : Table
+            One row per bag.
+        bag : sequence of str
+            The columns that say which bag.
+        classes : sequence of Hashable or None
+            The columns that are classes.
+        file : str
+            For messages.
+        names : mapping, default=None
+            Of the columns, as the user has them, where these are no text.
         """
         index, ids = bag_keys(table, bag, file)
         for row in np.flatnonzero(np.bincount(index) > 1):
             twice = np.flatnonzero(index == row)[:2].tolist()
-            raise ValueError(f"{file}: bag {ids[row]!r} stands there twice, in rows {twice[0]} and {twice[1]}")
+            raise ValueError(f"{file}: bag {ids[row]!r} occurs twice, in rows {twice[0]} and {twice[1]}")
         if classes is None:
             classes = [(names or {}).get(name, name) for name in table.column_names if name not in bag]
         if not classes:
-            raise ValueError(f"{file} has no column but the bag's: one more for each class would be right")
+            raise ValueError(f"{file} has only the columns of the bag: it also needs one column per class")
         numbers = np.column_stack([_class_column(table, str(name), file) for name in classes])
         _refuse_total(numbers, classes, file)
         return cls(ids, numbers[np.argsort(index)], tuple(classes), file)
@@ -137,8 +143,8 @@ def _refuse_total(numbers: Shares, classes: Sequence[Hashable], file: str) -> No
         others = np.delete(numbers, column, axis=1).sum(axis=1)
         if len(classes) > 2 and str(name).casefold() in _TOTALS and np.allclose(numbers[:, column], others):
             raise ValueError(
-                f"{file}: column {name!r} is the sum of the others, so it is no class: leave it out, or name the "
-                f"columns that are classes (classes)"
+                f"{file}: column {name!r} is the sum of the others, so it is not a class: leave it out, or name "
+                f"the columns that are classes (classes)"
             )
 
 

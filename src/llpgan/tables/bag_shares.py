@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from llpgan.bags import validation
+from llpgan.bags.known_shares import KnownShares, shares_known
 from llpgan.tables import column_values
 from llpgan.tables.bag_join import BagTable, counts_as_shares
 from llpgan.tables.rows import RowStream
@@ -23,6 +24,7 @@ class Shares(NamedTuple):
     proportions: NDArray[np.float64]
     classes: Array
     source: str
+    known: KnownShares | None = None
 
     def check(self, bag_ids: Sequence[Hashable], tolerance: float) -> None:
         """Refuse what is not the shares of two or more classes, before more is done with them."""
@@ -32,11 +34,21 @@ class Shares(NamedTuple):
             validation.proportions(self.proportions, bag_ids, tolerance, self.classes.tolist())
 
 
-def table_of_bags(stream: RowStream, spec: TableSpec) -> BagTable:
-    """The table of proportions or of counts; its columns of bags are read as those of the rows."""
-    given, what = (spec.counts, "counts") if spec.proportions is None else (spec.proportions, "proportions")
+def tables_of_bags(stream: RowStream, spec: TableSpec) -> dict[str, BagTable]:
+    """The tables of proportions, counts or bounds; their columns of bags are read as those of the rows."""
     bag_columns = spec.bag_columns(stream)
     text = [name for name in bag_columns if column_values.is_text(stream.schema.field(name))]
+    tables = {name: _read(given, name, bag_columns, text, spec) for name, given in spec.tables_of_bags.items()}
+    first = next(iter(tables.values()))
+    for table in tables.values():
+        if table.classes != first.classes:
+            raise ValueError(
+                f"{table.file} has classes {list(table.classes)}, but {first.file} has {list(first.classes)}"
+            )
+    return tables
+
+
+def _read(given: Any, what: str, bag_columns: Sequence[str], text: Sequence[str], spec: TableSpec) -> BagTable:
     file = name_of(given, f"the table of {what}")
     refuse_empty_path(given, what)
     if isinstance(given, str | Path) and Path(given).is_file():
@@ -66,11 +78,25 @@ def _names_as_given(frame: Any) -> dict[str, Hashable]:
     return {str(name): name for name in names if isinstance(name, Hashable)}
 
 
-def shares_of_table(table: BagTable, holds_counts: bool, bag_ids: Sequence[Hashable], source: str) -> Shares:
-    """What such a table says of the bags of a source."""
-    numbers = table.rows_of(bag_ids, source)
-    shares = counts_as_shares(table, numbers, bag_ids) if holds_counts else numbers
-    return Shares(shares, array_input.class_names(list(table.classes), "classes"), table.file)
+def shares_of_tables(
+    tables: Mapping[str, BagTable], spec: TableSpec, bag_ids: Sequence[Hashable], sizes: NDArray[Any], source: str
+) -> Shares:
+    """What such tables say of the bags of a source."""
+    first = next(iter(tables.values()))
+    rows = {name: table.rows_of(bag_ids, source) for name, table in tables.items()}
+    if "counts" in rows:
+        rows["proportions"] = counts_as_shares(first, rows.pop("counts"), bag_ids)
+    with column_values.of(first.file):
+        shares, known = shares_known(
+            rows,
+            bag_ids,
+            first.classes,
+            np.asarray(sizes, dtype=np.float64),
+            partial=spec.partial,
+            sd=spec.proportions_sd,
+            tolerance=spec.tolerance,
+        )
+    return Shares(shares, array_input.class_names(list(first.classes), "classes"), first.file, known)
 
 
 def shares_of_counts(counts: NDArray[np.int64], classes: Array, source: str) -> Shares:

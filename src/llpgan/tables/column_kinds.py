@@ -22,18 +22,35 @@ _ID_NAME = re.compile(r"(^|[_\W])(id|ids|uuid|guid|index|key|nr|number)$|^unname
 
 @dataclass(frozen=True)
 class Columns:
-    """Which columns are features and of what kind, by name; what is not said is seen from the values.
+    """The columns that are features, and their kinds.
 
-    Args:
-        only: the columns to learn from; None for all but those of bags and labels.
-        drop: columns to leave out.
-        numbers: columns that are numbers. Missing ones become the median, with a column that tells of them.
-        categories: columns of which each value is a class of its own, also where the values are numbers.
-        dates: columns that are dates or times, which become days.
-        min_count: categories with fewer rows than this are taken together as "other"; and missing values that
-            are fewer get no column that tells of them.
-        max_categories: the most categories that a column may have; the rarest beyond are taken as "other".
+    A column that is not named is a feature, and its kind is inferred from its values.
 
+    Parameters
+    ----------
+    only : str or sequence of str, default=None
+        The columns to learn from. None means all columns but those of bags and labels.
+    drop : str or sequence of str, default=()
+        The columns to leave out.
+    numbers : str or sequence of str, default=()
+        The columns that are numbers. Missing values become the median, with a second column that marks them.
+    categories : str or sequence of str, default=()
+        The columns whose values are categories, even if they look like numbers.
+    dates : str or sequence of str, default=()
+        The columns that are dates or times. They become numbers of days.
+    min_count : int, default=10
+        Categories with fewer rows than this are merged into "other". Missing numbers are marked only if there are
+        at least this many.
+    max_categories : int, default=32
+        The maximum number of categories of a column. The rarest ones beyond it are merged into "other".
+
+    See Also
+    --------
+    Bags.from_tables : Takes ``columns``.
+
+    Examples
+    --------
+    >>> from llpgan import Columns
     >>> Columns(drop=["name"], categories=["district"]).kinds()
     {'district': 'category'}
     """
@@ -71,7 +88,13 @@ class Columns:
             raise TypeError(f"{option} must be the name of a column, or a list of names, got {given!r}")
 
     def kinds(self) -> dict[str, Kind]:
-        """The kind of each column that the user has typed."""
+        """Return the kind of each column whose kind is given.
+
+        Returns
+        -------
+        dict
+            From the name of a column to "number", "category" or "date".
+        """
         return {
             **dict.fromkeys(self.numbers, "number"),
             **dict.fromkeys(self.categories, "category"),
@@ -79,13 +102,31 @@ class Columns:
         }
 
     def chosen(self, available: Sequence[str], reserved: Sequence[str]) -> list[str]:
-        """Of the columns that there are, those to learn from, but none of the bags' or labels'."""
+        """Return the columns to learn from.
+
+        Parameters
+        ----------
+        available : sequence of str
+            The columns of the table.
+        reserved : sequence of str
+            The columns of bags and labels, which are never features.
+
+        Returns
+        -------
+        list of str
+            The columns to learn from, in the order of the table.
+
+        Raises
+        ------
+        ValueError
+            If a named column does not exist or is reserved.
+        """
         for name in (*(self.only or ()), *self.drop, *self._typed()):
             if name not in available:
                 raise ValueError(f"no column {name!r}{did_you_mean(name, available)}")
         for name in (*(self.only or ()), *self._typed()):
             if name in reserved:
-                raise ValueError(f"column {name!r} is the bag or the label, which is no feature to learn from")
+                raise ValueError(f"column {name!r} is the bag or the label, which cannot be a feature")
         wanted = available if self.only is None else {*self.only, *self._typed()}
         return [name for name in available if name in wanted and name not in {*self.drop, *reserved}]
 

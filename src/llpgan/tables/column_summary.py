@@ -161,10 +161,15 @@ class Texts:
 class ColumnSummary:
     """What is known of a column.
 
-    Args:
-        name: the column's.
-        kind: what the user says that it is, if so.
+    Parameters
+    ----------
+    name : str
+        The column's.
+    kind : Kind, default=None
+        What the user says that it is, if so.
 
+    Examples
+    --------
     >>> ColumnSummary.of("age", pa.chunked_array([[20.0, 60.0, None]])).numbers().median
     40.0
     """

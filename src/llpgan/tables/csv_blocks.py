@@ -37,11 +37,16 @@ class CsvBlocks:
     ) -> "CsvBlocks":
         """With the types of all columns found, but for those that are given.
 
-        Args:
-            path: the file.
-            delimiter: between its columns.
-            types: those that are known.
-            ids: columns of bags, whose different texts must stay different.
+        Parameters
+        ----------
+        path : Path
+            The file.
+        delimiter : str
+            Between its columns.
+        types : mapping
+            Those that are known.
+        ids : Collection, default=()
+            Columns of bags, whose different texts must stay different.
         """
         refuse_other_header(path)
         found: dict[str, Any] = {}

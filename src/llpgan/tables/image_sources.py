@@ -1,4 +1,4 @@
-"""Images: a folder a bag, or a table with the path of each."""
+"""Images: one folder per bag, or a table with the path of each."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -44,10 +44,14 @@ def open_image(path: Path) -> Rows:
 class ImageEncoder:
     """Image files become bytes (channels, height, width), all of one size.
 
-    Attributes:
-        column: with the path of each image.
-        shape: channels (one for grey, three for colour), height and width.
-        resize: whether images of another size are brought to this one; else they are refused.
+    Attributes
+    ----------
+    column : str
+        With the path of each image.
+    shape : tuple of int
+        Channels (one for grey, three for colour), height and width.
+    resize : bool, default=False
+        Whether images of another size are brought to this one; else they are refused.
     """
 
     column: str
@@ -135,7 +139,7 @@ def _opened(path: Path, where: str) -> Image.Image:
         with Image.open(path) as image:
             image.load()
         if image.mode.startswith(_WIDE):
-            raise ValueError(f"its pixels ({image.mode}) are wider than a byte; save it with 8 bits a channel")
+            raise ValueError(f"its pixels ({image.mode}) are wider than a byte; save it with 8 bits per channel")
         return image
     except FileNotFoundError:
         raise FileNotFoundError(f"{where}: there is no image {path}") from None

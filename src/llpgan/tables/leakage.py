@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,15 +93,20 @@ def _warn(name: str, explained: float) -> None:
     )
 
 
-def counts_by_bag(bag_index: NDArray[np.int64], codes: NDArray[np.int64], n_bags: int) -> NDArray[np.int64]:
-    """(bags, codes): how many rows of each bag have each code.
+def counts_by_bag(
+    bag_index: NDArray[np.int64],
+    codes: NDArray[np.int64],
+    n_bags: int,
+    weights: NDArray[np.float64] | None = None,
+) -> NDArray[Any]:
+    """(bags, codes): how many rows of each bag have each code, or how much these rows weigh.
 
     >>> counts_by_bag(np.array([0, 0, 1]), np.array([1, 1, 0]), 2)
     array([[0, 2],
            [1, 0]])
     """
     n_codes = int(codes.max()) + 1 if len(codes) else 0
-    return np.bincount(bag_index * n_codes + codes, minlength=n_bags * n_codes).reshape(n_bags, n_codes)
+    return np.bincount(bag_index * n_codes + codes, weights, minlength=n_bags * n_codes).reshape(n_bags, n_codes)
 
 
 def _named_after(name: str, classes: Sequence[str]) -> str:

@@ -12,10 +12,24 @@ _ARRAYS = {".npy": open_npy, ".npz": open_npz}
 
 
 def open_rows(source: Any, text: Text = (), ids: Text = ()) -> Rows:
-    """The rows of a table (file, frame, dict of columns), an ``.npz`` or ``.npy``, a folder of images or one.
+    """Open the rows of any source, in memory.
 
-    See :func:`~llpgan.tables.table_readers.read_table` for ``text`` and ``ids``.
+    Parameters
+    ----------
+    source : table or path
+        A table (file, frame, dict of columns), an ``.npz`` or ``.npy`` file, a folder of images, or one image.
+    text : collection of str, default=()
+        The columns of a CSV file that are read as text, even if they look like numbers.
+    ids : collection of str, default=()
+        The columns of a CSV file that hold ids, see :func:`read_table`.
 
+    Returns
+    -------
+    Rows
+        The rows.
+
+    Examples
+    --------
     >>> open_rows({"age": [31, 47]}).column("age").to_pylist()
     [31, 47]
     """

@@ -21,8 +21,24 @@ _READING = {"buffer_size": 2**20, "pre_buffer": False}  # a bit of each column; 
 
 
 def open_stream(source: Any, text: Text = (), ids: Text = ()) -> RowStream:
-    """The rows of a Parquet file or a folder of such, of a CSV, of arrays, images, or of a frame in memory.
+    """Open the rows of any source, to be read part by part.
 
+    Parameters
+    ----------
+    source : table or path
+        A Parquet file or a folder of Parquet files, a CSV file, or anything else that :func:`open_rows` takes.
+    text : collection of str, default=()
+        The columns of a CSV file that are read as text, even if they look like numbers.
+    ids : collection of str, default=()
+        The columns of a CSV file that hold ids, see :func:`read_table`.
+
+    Returns
+    -------
+    RowStream
+        The rows.
+
+    Examples
+    --------
     >>> stream = open_stream({"age": [31, 47, 28]})
     >>> [(rows.first_row, rows.column("age").to_pylist()) for rows in stream.rows(2)]
     [(0, [31, 47]), (2, [28])]

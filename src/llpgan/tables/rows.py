@@ -22,14 +22,23 @@ _PARTS_BETWEEN = 8  # between times that Arrow gives the memory of parts that ar
 class Rows:
     """The rows of a table, of an archive of arrays, or of a folder of images.
 
-    Attributes:
-        name: of the source, for messages.
-        table: columns of features, bags, labels or paths of images.
-        array: the instances, where they are an array already.
-        folder: where relative paths of images start from.
-        image: the column that holds paths of images, if the source itself says so.
-        first_row: where these are a part of the source, the number of their first row in it.
-        keep: whether the table stays after its parts were gone through; else each part's memory is let go.
+    Attributes
+    ----------
+    name : str
+        The name of the source, for messages.
+    table : pyarrow.Table
+        The columns of features, bags, labels or paths of images.
+    array : ndarray or None
+        The instances, if the source holds them as an array.
+    folder : Path
+        The folder that relative paths of images refer to.
+    image : str or None
+        The column that holds the paths of images, if the source itself defines it.
+    first_row : int
+        The index in the source of the first of these rows.
+    keep : bool
+        Whether the table stays in memory after an iteration over its parts. If False, the memory of each part is
+        released.
     """
 
     name: str
@@ -44,13 +53,40 @@ class Rows:
         return int(self.table.num_rows) if self.array is None else len(self.array)
 
     def column(self, name: str) -> pa.ChunkedArray:
-        """A column by its name."""
+        """Return a column.
+
+        Parameters
+        ----------
+        name : str
+            The name of the column.
+
+        Returns
+        -------
+        pyarrow.ChunkedArray
+            The values.
+
+        Raises
+        ------
+        ValueError
+            If there is no such column.
+        """
         if name not in self.table.column_names:
             raise no_column(self.name, name, self.table.column_names)
         return self.table[name]
 
     def parts(self, n_rows: int) -> Iterator[pa.Table]:
-        """The table, at most so many rows at a time."""
+        """Iterate over the table in parts.
+
+        Parameters
+        ----------
+        n_rows : int
+            The maximum number of rows of a part.
+
+        Yields
+        ------
+        pyarrow.Table
+            The parts, in order.
+        """
         batches = deque(self.table.to_batches(max_chunksize=n_rows))
         if not self.keep:
             object.__setattr__(self, "table", self.table.slice(0, 0).combine_chunks())
@@ -62,15 +98,22 @@ class Rows:
 
 @dataclass(frozen=True)
 class RowStream:
-    """Rows that can be gone through again and again.
+    """Rows that are read part by part, as often as needed.
 
-    Attributes:
-        name: of the source, for messages.
-        schema: the columns of its table, by their types.
-        shape: of the instances, where they are arrays.
-        image: the column that holds paths of images, if the source itself says so.
-        rows: goes through them, so many at a time but for the last.
-        is_whole: whether all rows are in memory, and come in one part.
+    Attributes
+    ----------
+    name : str
+        The name of the source, for messages.
+    schema : pyarrow.Schema
+        The names and types of the columns.
+    rows : callable
+        A function from a number of rows to an iterator over parts of that size; only the last part may be smaller.
+    shape : tuple of int or None
+        The shape of an instance, if instances are arrays.
+    image : str or None
+        The column that holds the paths of images, if the source itself defines it.
+    is_whole : bool
+        Whether all rows are in memory and come in one part.
     """
 
     name: str
@@ -81,7 +124,18 @@ class RowStream:
     is_whole: bool = False
 
     def parts(self, shape: tuple[int, ...] = ()) -> Iterator[Rows]:
-        """All rows, some thousand at a time: as many as have two million cells, if each becomes this shape."""
+        """Iterate over all rows, in parts of about two million cells.
+
+        Parameters
+        ----------
+        shape : tuple of int, default=()
+            The shape of an encoded instance, if it has more cells than a row of the source.
+
+        Returns
+        -------
+        iterator of Rows
+            The parts, in order.
+        """
         cells = max(len(self.schema), *(int(np.prod(each)) for each in (shape, self.shape or ())))
         n_rows = min(_MOST_ROWS, max(1, _CELLS // cells // _EVEN) * _EVEN)
         return self.rows(n_rows)
@@ -93,23 +147,34 @@ def no_column(source: str, name: str, available: Sequence[str]) -> ValueError:
 
 
 class Encoder(Protocol):
-    """From a user's rows to instances, as learned from the training rows."""
+    """The interface of encoders, which turn a user's rows into instances as learned from the training rows."""
 
     @property
     def features(self) -> tuple[str, ...] | None:
-        """The names of the encoded columns, if instances have columns."""
+        """The names of the encoded columns, or None if instances have no named columns."""
 
     @property
     def positions(self) -> dict[str, list[int]]:
-        """For each column of the user, its encoded columns."""
+        """The positions of the encoded columns of each column of the user."""
 
     @property
     def notes(self) -> list[str]:
-        """What a user should know of it, in words."""
+        """Messages for the user, such as which columns are left out."""
 
     @property
     def text_columns(self) -> list[str]:
         """The columns that must be read as text, whatever they look like."""
 
     def encode(self, rows: Rows) -> Array:
-        """Instances, one a row."""
+        """Encode rows.
+
+        Parameters
+        ----------
+        rows : Rows
+            The rows.
+
+        Returns
+        -------
+        ndarray
+            The instances, one per row.
+        """

@@ -27,16 +27,25 @@ _FEW = 32  # values of a column that may be the label, where the classes are not
 class Survey:
     """What the rows of a source tell before any of them is encoded.
 
-    Args:
-        stream: the rows.
-        spec: what the user says of them.
-        n_classes: how many classes there are; None where labels are counted to know it.
-        only_bags: whether nothing but the bags of the rows is asked for.
+    Parameters
+    ----------
+    stream : RowStream
+        The rows.
+    spec : TableSpec
+        What the user says of them.
+    n_classes : int or None
+        How many classes there are; None where labels are counted to know it.
+    only_bags : bool, default=False
+        Whether nothing but the bags of the rows is asked for.
 
-    Attributes:
-        shares: the proportions of each bag, once they are known.
-        encoder: how rows become instances, once that is settled.
-        unsuspected: columns that the user has said nothing of, and that do not look like the label.
+    Attributes
+    ----------
+    shares : Shares
+        The proportions of each bag, once they are known.
+    encoder : Encoder
+        How rows become instances, once that is settled.
+    unsuspected : list of str
+        Columns that the user has said nothing of, and that do not look like the label.
     """
 
     shares: Shares
@@ -50,7 +59,7 @@ class Survey:
         self.columns = spec.columns or Columns()
         self.bags = SeenBags(spec.bag_columns(stream))
         self.labels = Labels(str(spec.label)) if n_classes is None else None
-        self.reserved = [*self.bags.columns, *([] if spec.label is None else [str(spec.label)])]
+        self.reserved = spec.reserved(stream)
         self.is_table = stream.shape is None and spec.image is None and stream.image is None
         names = self._names() if self.is_table and not only_bags else []
         kinds = self.columns.kinds()
@@ -70,7 +79,7 @@ class Survey:
             self._first = learned_encoder(rows, self.spec, self.reserved)
         bags = self.bags.add(rows)
         if self.labels is not None:
-            self.labels.add(rows, bags)
+            self.labels.add(rows, bags, row_weights(rows, self.spec.weight))
         chance = None if self._chance is None else self._chance.random(len(rows))
         with column_values.of(rows.name):
             for name, summary in self.summaries.items():
@@ -128,6 +137,19 @@ class Survey:
         if counts.shape[1] <= max(2, len(classes)):
             refuse_leaking_counts(name, few.is_text, counts, self.shares.proportions, classes)
         return warn_of_likely_label(name, counts, self.shares.proportions)
+
+
+def row_weights(rows: Rows, column: str | None) -> NDArray[np.float64] | None:
+    """How much each row counts in its bag, as a column says; None where no column does."""
+    if column is None:
+        return None
+    with column_values.of(rows.name):
+        weights = column_values.as_numbers(str(column), rows.column(str(column)))
+        for row in np.flatnonzero(~(weights >= 0)):
+            raise ValueError(
+                f"column {column!r}, row {rows.first_row + row}: weight {weights[row]:g} is missing or negative"
+            )
+    return weights
 
 
 def learned_encoder(rows: Rows, spec: TableSpec, reserved: Sequence[str]) -> Encoder:

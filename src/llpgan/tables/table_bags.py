@@ -17,12 +17,12 @@ from llpgan.bags import Bags, validation
 from llpgan.bags.fit_warnings import some_of_the_bags
 from llpgan.bags.stored_instances import is_stored
 from llpgan.tables import column_values
-from llpgan.tables.bag_shares import shares_of_table, table_of_bags
+from llpgan.tables.bag_shares import shares_of_tables, tables_of_bags
 from llpgan.tables.leakage import warn_of_determining
 from llpgan.tables.open_rows import open_rows
 from llpgan.tables.row_streams import whole
 from llpgan.tables.rows import Rows, RowStream
-from llpgan.tables.survey import Survey
+from llpgan.tables.survey import Survey, row_weights
 from llpgan.tables.table_encoder import TableEncoder
 from llpgan.tables.table_spec import TableSpec, refuse_empty_path
 from llpgan.utils import array_input
@@ -32,12 +32,27 @@ Index = NDArray[np.int64]
 
 
 def bags_from_tables(source: Any, spec: TableSpec) -> Bags:
-    """The bags of a source that fits into memory, or of a store; see :meth:`llpgan.bags.Bags.from_tables`."""
+    """Make bags from a source that fits into memory, or open a store.
+
+    Parameters
+    ----------
+    source : table or path
+        The rows, in any form that :meth:`llpgan.Bags.from_tables` takes.
+    spec : TableSpec
+        What the columns are, and the proportions of the bags.
+
+    Returns
+    -------
+    Bags
+        The bags.
+    """
     from llpgan.tables.store.store_folder import is_store, open_store_alone
 
     if is_store(source):
         return open_store_alone(source, spec.given())
     survey = surveyed(whole(opened(source, spec)), spec)
+    (rows,) = survey.stream.parts()
+    weights = row_weights(rows, spec.weight)
     ((bag_index, instances),) = encoded_blocks(survey)
     bags = Bags(
         instances=instances,
@@ -47,6 +62,8 @@ def bags_from_tables(source: Any, spec: TableSpec) -> Bags:
         classes=survey.shares.classes,
         features=survey.encoder.features,
         encoder=survey.encoder,
+        weights=weights,
+        known=survey.shares.known,
         tolerance=spec.tolerance,
     )
     warn_of_likely_labels(bags, survey)
@@ -66,14 +83,15 @@ def opened(source: Any, spec: TableSpec) -> Rows:
 def surveyed(stream: RowStream, spec: TableSpec) -> Survey:
     """The first time through the rows: what is known before any row is encoded."""
     spec.check_source(stream)
-    table = None if spec.counts_labels else table_of_bags(stream, spec)
-    survey = Survey(stream, spec, None if table is None else len(table.classes))
+    tables = {} if spec.counts_labels else tables_of_bags(stream, spec)
+    n_classes = len(next(iter(tables.values())).classes) if tables else None
+    survey = Survey(stream, spec, n_classes)
     for rows in stream.parts():
         survey.add(rows)
-    if table is None:
-        shares = survey.shares_of_labels()
+    if tables:
+        shares = shares_of_tables(tables, spec, survey.bag_ids, survey.sizes, stream.name)
     else:
-        shares = shares_of_table(table, spec.counts is not None, survey.bag_ids, stream.name)
+        shares = survey.shares_of_labels()
     shares.check(survey.bag_ids, spec.tolerance)
     survey.settle(shares)
     return survey
@@ -105,11 +123,36 @@ def warn_of_likely_labels(bags: Bags, survey: Survey) -> None:
 
 
 def shared_bags(rows: Rows, classes: Array, spec: TableSpec) -> Bags:
-    """The bags of rows that a model predicts, to judge it by their proportions: no instances are encoded."""
+    """Make bags of rows that a model predicts, to evaluate it on their proportions.
+
+    The rows are not encoded: each instance is a single zero.
+
+    Parameters
+    ----------
+    rows : Rows
+        The rows.
+    classes : ndarray of shape (n_classes,)
+        The classes of the model.
+    spec : TableSpec
+        The columns of the bag, and the table of proportions or counts.
+
+    Returns
+    -------
+    Bags
+        The bags, with proportions in the order of ``classes``.
+    """
     stream = whole(rows)
     spec.check_source(stream)
     survey = Survey(stream, replace(spec, label=None), n_classes=len(classes), only_bags=True)
     survey.add(rows)
-    table = table_of_bags(stream, replace(spec, classes=classes.tolist()))
-    shares = shares_of_table(table, spec.counts is not None, survey.bag_ids, rows.name)
-    return Bags(np.zeros((len(rows), 1)), survey.positions(rows), shares.proportions, survey.bag_ids, classes)
+    tables = tables_of_bags(stream, replace(spec, classes=classes.tolist()))
+    shares = shares_of_tables(tables, spec, survey.bag_ids, survey.sizes, rows.name)
+    return Bags(
+        np.zeros((len(rows), 1)),
+        survey.positions(rows),
+        shares.proportions,
+        survey.bag_ids,
+        classes,
+        weights=row_weights(rows, spec.weight),
+        known=shares.known,
+    )

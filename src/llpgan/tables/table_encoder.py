@@ -21,8 +21,19 @@ _ROWS_AT_ONCE = 2**14  # so that the rows being written stay in the processor's 
 
 @dataclass(frozen=True)
 class TableEncoder:
-    """How a table becomes instances: numbers in one scale, a column for each category, dates as days.
+    """The encoder of tables: standardized numbers, one column per category, and dates as days.
 
+    Attributes
+    ----------
+    columns : tuple of ColumnEncoder
+        The encoder of each column.
+    left_out : mapping
+        The columns that are left out, with the reason.
+    categories_noted : tuple of str
+        The columns that are taken as categories because some of their values are ranges.
+
+    Examples
+    --------
     >>> from llpgan.tables import open_rows
     >>> people = {"age": [20, 60, None], "city": ["Rome", "Oslo", "Rome"], "note": ["-", "-", "-"]}
     >>> encoder = TableEncoder.learned(open_rows(people).table, Columns(min_count=1))
@@ -41,7 +52,22 @@ class TableEncoder:
 
     @classmethod
     def learned(cls, table: pa.Table, columns: Columns | None = None, reserved: Sequence[str] = ()) -> Self:
-        """From the training rows; ``reserved`` columns, of bags and labels, are never features."""
+        """Learn an encoder from the training rows.
+
+        Parameters
+        ----------
+        table : pyarrow.Table
+            The training rows.
+        columns : Columns, default=None
+            Which columns are features, and of what kind. None means that it is inferred from their values.
+        reserved : sequence of str, default=()
+            The columns of bags and labels, which are never features.
+
+        Returns
+        -------
+        TableEncoder
+            The encoder.
+        """
         columns = columns or Columns()
         names = columns.chosen(table.column_names, reserved)
         kinds = columns.kinds()
@@ -49,7 +75,25 @@ class TableEncoder:
 
     @classmethod
     def of(cls, summaries: Iterable[ColumnSummary], columns: Columns) -> Self:
-        """From what is known of the columns to learn from."""
+        """Make an encoder from summaries of the columns.
+
+        Parameters
+        ----------
+        summaries : iterable of ColumnSummary
+            The summaries of the columns to learn from.
+        columns : Columns
+            The kinds of the columns, and the limits on categories.
+
+        Returns
+        -------
+        TableEncoder
+            The encoder.
+
+        Raises
+        ------
+        ValueError
+            If no column is left to learn from.
+        """
         encoders: list[ColumnEncoder] = []
         left_out, noted = {}, []
         for column in summaries:
@@ -72,14 +116,14 @@ class TableEncoder:
 
     @property
     def positions(self) -> dict[str, list[int]]:
-        """For each column of the table, its encoded columns."""
+        """The positions of the encoded columns of each column of the table."""
         ends = np.cumsum([len(column.features) for column in self.columns]).tolist()
         starts = [0, *ends[:-1]]
         return {c.name: list(range(*ends_of)) for c, *ends_of in zip(self.columns, starts, ends, strict=True)}
 
     @property
     def notes(self) -> list[str]:
-        """Which columns were left out, and which numbers are taken as categories, in words."""
+        """Messages about columns that are left out, and about numbers that are taken as categories."""
         return [
             *(f"column {name!r} is left out: {reason}" for name, reason in self.left_out.items()),
             *(
@@ -90,11 +134,27 @@ class TableEncoder:
 
     @property
     def text_columns(self) -> list[str]:
-        """The columns that a file must be read as text for, whatever they look like."""
+        """The columns that must be read as text, whatever they look like."""
         return [column.name for column in self.columns if isinstance(column, Category)]
 
     def encode(self, rows: Rows) -> NDArray[np.float32]:
-        """Instances, one a row; the table's columns may stand in any order."""
+        """Encode rows.
+
+        Parameters
+        ----------
+        rows : Rows
+            The rows. Their columns may be in any order.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features)
+            The instances, one per row.
+
+        Raises
+        ------
+        ValueError
+            If a column of the training rows is missing, or a value cannot be encoded.
+        """
         self._refuse_array(rows)
         self._refuse_absent(rows)
         instances = np.zeros((len(rows), len(self.features)), dtype=np.float32)

@@ -21,11 +21,32 @@ Text = Collection[str]
 
 
 def read_table(source: Any, text: Text = (), ids: Text = ()) -> pa.Table:
-    """The table of a file, or of a frame.
+    """Read a table from a file, a frame or a dict of columns.
 
-    The ``text`` columns of a CSV are read as they stand, also where they look like numbers; ``ids`` are numbers
-    only where different texts are different numbers, so that 01 and 1 are two bags.
+    Parameters
+    ----------
+    source : table or path
+        A CSV, TSV or Parquet file, a pandas or polars frame, an Arrow table, or a dict of columns.
+    text : collection of str, default=()
+        The columns of a CSV file that are read as text, even if they look like numbers.
+    ids : collection of str, default=()
+        The columns of a CSV file that are numbers only if different texts are different numbers, so that 01 and 1
+        are two bags.
 
+    Returns
+    -------
+    pyarrow.Table
+        The table.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    ValueError
+        If the file is not a table, is empty, or has two columns of the same name.
+
+    Examples
+    --------
     >>> read_table({"age": [31, 47], "state": ["Ohio", "Iowa"]}).num_rows
     2
     """
@@ -43,7 +64,18 @@ def name_of(source: Any, otherwise: str = "the table") -> str:
 
 
 def is_table(source: Any) -> bool:
-    """Whether this is a frame, an Arrow table, a dict of columns or the path of a file; not an array."""
+    """Return whether an object is a table or a path, rather than an array.
+
+    Parameters
+    ----------
+    source : object
+        Anything that a user may pass.
+
+    Returns
+    -------
+    bool
+        True for a frame, an Arrow table, a dict of columns or the path of a file.
+    """
     return hasattr(source, "columns") or isinstance(source, pa.Table | Mapping | str | Path)
 
 

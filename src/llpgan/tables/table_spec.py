@@ -13,29 +13,48 @@ from llpgan.tables.rows import RowStream, no_column
 
 @dataclass(frozen=True, kw_only=True)
 class TableSpec:
-    """What a user says of tables, checked before they are read.
+    """The description of a user's tables, checked before the tables are read.
 
     Parameters
     ----------
     proportions : table or path, default=None
-        One row per bag: the columns of the bag, and one column per class.
-    bag : str or list of str, default=None
-        The column or columns that say which bag a row belongs to; in both tables.
+        A table with one row per bag: the columns of the bag, and one column per class.
+    bag : str or sequence of str, default=None
+        The column or columns that say which bag a row belongs to. Both tables have them.
     counts : table or path, default=None
-        Like ``proportions``, but with counts, which may be of a larger population.
+        A table like ``proportions`` that holds counts, which may refer to a larger population.
     label : str, default=None
-        A column of labels, which is never a feature. Without proportions and counts, the labels are counted in
-        each bag.
-    classes : list of str, default=None
-        The columns of ``proportions`` or ``counts`` that are classes; None for all but the bag's.
+        A column of labels, which is never used as a feature. Without ``proportions`` and ``counts``, the labels
+        are counted in each bag and then discarded.
+    classes : sequence of str, default=None
+        The columns of ``proportions`` or ``counts`` that are classes. None means all columns but those of the bag.
     columns : Columns, default=None
-        Which columns are features and of what kind; None to infer it from their values.
+        Which columns are features, and of what kind. None means that it is inferred from their values.
     image : str, default=None
-        The column that holds paths of images.
-    image_size : (height, width), default=None
-        The size that all images are resized to.
+        The column that holds the paths of images.
+    image_size : tuple of int, default=None
+        The height and width that all images are resized to. None means that they are not resized.
+    lower : table or path, default=None
+        The smallest possible shares, instead of proportions or counts: a table like ``proportions``.
+    upper : table or path, default=None
+        The largest possible shares.
+    partial : bool, default=False
+        Whether an empty cell of ``proportions`` stands for a share that is not known.
+    proportions_sd : float, default=None
+        The standard deviation of noise in the proportions. None means that they are exact.
+    weight : str, default=None
+        A column that says how much each row counts in its bag: survey weights, or counts of identical rows. It is
+        never used as a feature.
     tolerance : float, default=0.01
-        Proportions that sum to one within this much are renormalised; otherwise they are refused.
+        Proportions whose sum differs from one by at most this much are normalized; larger differences raise an
+        error.
+
+    Raises
+    ------
+    TypeError
+        If a name of a column is not a name, or ``columns`` is not :class:`Columns`.
+    ValueError
+        If options contradict each other.
     """
 
     proportions: Any = None
@@ -46,9 +65,18 @@ class TableSpec:
     columns: Columns | None = None
     image: str | None = None
     image_size: tuple[int, int] | None = None
+    lower: Any = None
+    upper: Any = None
+    partial: bool = False
+    proportions_sd: float | None = None
+    weight: str | None = None
     tolerance: float = 0.01
 
     def __post_init__(self) -> None:
+        if self.weight is not None and not _is_name(self.weight):
+            raise TypeError(f"weight must be the name of a column, got {self.weight!r}")
+        if self.weight is not None and str(self.weight) in [*self.bag_ids, str(self.label)]:
+            raise ValueError(f"column {self.weight!r} is given as weight and as bag or label")
         if self.label is not None and not _is_name(self.label):
             raise TypeError(f"label must be the name of a column, got {self.label!r}")
         if self.label is not None and str(self.label) in self.bag_ids:
@@ -70,7 +98,7 @@ class TableSpec:
 
     @property
     def bag_ids(self) -> list[str]:
-        """The columns of the bag that the user names; none for a folder of images."""
+        """The columns of the bag that the user names; empty for a folder of images."""
         return [] if self.bag is None else names(self.bag, "bag")
 
     @property
@@ -78,19 +106,71 @@ class TableSpec:
         """Whether labels are counted, because neither proportions nor counts are given."""
         if self.proportions is not None and self.counts is not None:
             raise ValueError("give either proportions or counts, and not both")
-        if self.proportions is None and self.counts is None and self.label is None:
+        bounds = self.lower is not None or self.upper is not None
+        if bounds and (self.proportions is not None or self.counts is not None):
+            raise ValueError("give either proportions (or counts) or bounds, and not both")
+        none = self.proportions is None and self.counts is None and not bounds
+        if none and self.label is None:
             raise ValueError("the classes' shares are not known: give proportions, counts, or a label to count")
-        return self.proportions is None and self.counts is None
+        return none
+
+    @property
+    def tables_of_bags(self) -> dict[str, Any]:
+        """The tables with one row per bag that are given, by option."""
+        given = {name: getattr(self, name) for name in ("proportions", "counts", "lower", "upper")}
+        return {name: table for name, table in given.items() if table is not None}
 
     def bag_columns(self, stream: RowStream) -> list[str]:
-        """The columns that say which bag a row belongs to; for folders of images, the folder."""
+        """Return the columns that say which bag a row belongs to.
+
+        Parameters
+        ----------
+        stream : RowStream
+            The rows.
+
+        Returns
+        -------
+        list of str
+            The names of the columns. For a folder of images, the column of the folder.
+
+        Raises
+        ------
+        ValueError
+            If no column is named and the rows are not a folder of images.
+        """
         if self.bag is None and stream.image is None:
             there = ", ".join(map(repr, stream.schema.names)) or "no columns"
             raise ValueError(f"say which column holds the bag of each row (bag); {stream.name} has {there}")
         return self.bag_ids or [FOLDER_COLUMN]
 
+    def reserved(self, stream: RowStream) -> list[str]:
+        """Return the columns that are never features: those of bags, labels and weights.
+
+        Parameters
+        ----------
+        stream : RowStream
+            The rows.
+
+        Returns
+        -------
+        list of str
+            The names of the columns.
+        """
+        return [*self.bag_columns(stream), *(str(name) for name in (self.label, self.weight) if name is not None)]
+
     def check_source(self, stream: RowStream) -> None:
-        """Refuse columns that the source does not have, and options for images where there are none."""
+        """Check that the rows have the named columns, and images if an option needs them.
+
+        Parameters
+        ----------
+        stream : RowStream
+            The rows.
+
+        Raises
+        ------
+        ValueError
+            If a column is missing, or an option does not suit the rows.
+        """
         image = self.image or stream.image
         if stream.shape is not None and image is not None:
             raise ValueError(f"image is a column of paths, but {stream.name} holds its instances as an array")
@@ -98,15 +178,23 @@ class TableSpec:
             raise ValueError(
                 f"image_size is for images, but {stream.name} has none: name the column of their paths (image)"
             )
-        wanted = {"bag": self.bag_columns(stream), "label": [] if self.label is None else [str(self.label)]}
+        named = {name: getattr(self, name) for name in ("label", "weight")}
+        wanted = {name: [] if column is None else [str(column)] for name, column in named.items()}
+        wanted = {"bag": self.bag_columns(stream), **wanted}
         for option, columns in wanted.items():
             for column in columns:
                 if column not in stream.schema.names:
                     raise ValueError(f"{option}: {no_column(stream.name, column, stream.schema.names)}")
 
     def given(self) -> list[str]:
-        """The names of the options that are given, apart from the tolerance."""
-        return [option.name for option in fields(self)[:-1] if getattr(self, option.name) is not None]
+        """Return the names of the options that are given, except the tolerance.
+
+        Returns
+        -------
+        list of str
+            The names.
+        """
+        return [o.name for o in fields(self)[:-1] if getattr(self, o.name) is not None and o.name != "partial"]
 
 
 def refuse_empty_path(given: Any, option: str) -> None:

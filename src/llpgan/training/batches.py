@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from llpgan.bags import Bags
+from llpgan.bags.known_shares import KnownShares
 from llpgan.bags.sorted_rows import rows_of_bags
 from llpgan.training.chunked_gradients import ChunkedInstances, Instances, as_tensor
 from llpgan.training.prefetching import read_ahead
@@ -21,30 +22,48 @@ Share = Callable[[int], slice]
 class BagBatch(NamedTuple):
     """The instances of some bags, the bag of each, and the bags' proportions ``(bags, classes)``.
 
-    Where these are samples from bags, also the bags' full sizes. Where several processes train together, the
-    instances are this one's share; the rest is of the whole step.
+    Where these are samples from bags, also the bags' full sizes; of mixed bags how far each share is uncertain
+    ``(bags, classes)``; of bags in groups the chance of each class to be in this bag ``(bags, classes)``, and the
+    bags' weights; of weighted rows the logarithms of their weights, whose mean in a bag is one; and what is known
+    of the shares, where that is less than all of them. Where several processes train together, the instances are
+    this one's share; the rest is of the whole step.
     """
 
     instances: Instances
     bag_index: Tensor
     proportions: Tensor
     full_sizes: Tensor | None = None
+    margins: Tensor | None = None
+    slot_rows: Tensor | None = None
+    slot_weights: Tensor | None = None
+    log_weights: Tensor | None = None
+    known: KnownShares | None = None
+    bag_weights: Tensor | None = None
 
     def to(self, device: torch.device) -> "BagBatch":
         """The batch on a device."""
-        return BagBatch(*(None if part is None else part.to(device) for part in self))  # type: ignore[arg-type]
+        moved = [part if part is None or isinstance(part, KnownShares) else part.to(device) for part in self]
+        return BagBatch(*moved)  # type: ignore[arg-type]
 
 
 class BagDataset:
     """Some of the bags, or all, as batches; whole bags are gathered in one indexing, without a loop.
 
-    Args:
-        bags: all of them.
-        which: the positions of some; None for all.
-        at_once: larger batches are not read at once, but in chunks of this size when they are needed.
-        mini_bag_size: a batch made with random numbers has a sample of this size from each larger bag.
-        share: of how many instances of a batch are read, of those that it has; None for all.
+    Parameters
+    ----------
+    bags : Bags
+        All of them.
+    which : sequence of int, Rows, default=None
+        The positions of some; None for all.
+    at_once : int, default=None
+        Larger batches are not read at once, but in chunks of this size when they are needed.
+    mini_bag_size : int, default=None
+        A batch made with random numbers has a sample of this size from each larger bag.
+    share : Share, default=None
+        Of how many instances of a batch are read, of those that it has; None for all.
 
+    Examples
+    --------
     >>> bags = Bags.from_labels([[1.0], [2.0], [3.0]], [0, 1, 1], groups=["a", "b", "a"])
     >>> BagDataset(bags).batch([0]).instances
     tensor([[1.],
@@ -83,6 +102,9 @@ class BagDataset:
             torch.from_numpy(np.repeat(np.arange(len(chosen)), taken)),
             torch.from_numpy(self.bags.proportions[chosen].astype(np.float32)),
             full_sizes,
+            log_weights=self._log_weights(places),
+            known=None if self.bags.known is None else self.bags.known.of(chosen),
+            bag_weights=self._bag_weights(chosen),
         )
 
     def steps(self, bags_a_step: int, seed: int, epoch: int) -> Iterator[BagBatch]:
@@ -98,6 +120,21 @@ class BagDataset:
     def n_steps(self, bags_a_step: int) -> int:
         """Into how many steps an epoch is dealt."""
         return -(-len(self) // bags_a_step)
+
+    def _bag_weights(self, chosen: Rows) -> Tensor | None:
+        """How much bags count, on average one."""
+        if self.bags.bag_weights is None:
+            return None
+        return torch.from_numpy((self.bags.bag_weights / self.bags.bag_weights.mean())[chosen].astype(np.float32))
+
+    def _log_weights(self, places: Rows) -> Tensor | None:
+        if self.bags.weights is None:
+            return None
+        rows = self.bags.row_order[places]
+        bags = self.bags.bag_index[rows]
+        shares = self.bags.weights[rows] * (self.bags.sizes / self.bags.totals)[bags]
+        with np.errstate(divide="ignore"):  # a row of weight zero is not there
+            return torch.from_numpy(np.log(shares).astype(np.float32))
 
     def _instances(self, rows: Rows) -> Instances:
         if self.at_once is None or len(rows) <= self.at_once:

@@ -33,9 +33,9 @@ class Scaling(nn.Module):
         self.register_buffer("scale", torch.as_tensor(scale, dtype=torch.float32))
 
     @classmethod
-    def of(cls, instances: Array) -> "Scaling":
-        """What these instances need, by their shape: rows of a table, or images."""
-        return cls(*(_columns(instances) if instances.ndim == 2 else _range(instances)))
+    def of(cls, instances: Array, weights: Array | None = None) -> "Scaling":
+        """What these instances need, by their shape: rows of a table, weighted or not, or images."""
+        return cls(*(_columns(instances, weights) if instances.ndim == 2 else _range(instances)))
 
     @property
     def spread(self) -> Tensor:
@@ -60,9 +60,9 @@ class Unscaling(nn.Module):
         return scaled * self.scaling.spread + self.scaling.shift
 
 
-def _columns(table: Array) -> tuple[Array, Array]:
+def _columns(table: Array, weights: Array | None) -> tuple[Array, Array]:
     """Mean and standard deviation of each column, with a warning where single precision cannot tell its values."""
-    mean, deviation = moments(table)
+    mean, deviation = moments(table, weights)
     told_apart = ~constant(mean, deviation, np.float32)
     lost = np.flatnonzero(~told_apart & ~constant(mean, deviation))
     if len(lost):

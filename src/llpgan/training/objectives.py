@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import torch
 from lightning_fabric import Fabric
@@ -13,10 +13,12 @@ from llpgan.training.batches import BagBatch
 from llpgan.training.chunked_gradients import Instances, outputs, stride_of_features
 from llpgan.training.distributed import Ranks
 from llpgan.training.losses import (
+    BagLoss,
     ProportionLoss,
     fake_loss,
     feature_matching,
     instance_entropy,
+    log_bag_means,
     nonsaturating_loss,
     proportion_loss,
     pull_away,
@@ -24,6 +26,8 @@ from llpgan.training.losses import (
     sampling_correction,
     saturating_loss,
 )
+from llpgan.training.losses.intervals import interval_loss
+from llpgan.training.losses.label_noise import forward_corrected_loss
 from llpgan.training.networks import Output
 
 Losses = dict[str, Tensor]
@@ -36,11 +40,16 @@ MOST_FAKES = 1024  # of a step: beyond that their mean features change little
 class Player:
     """A network and the optimiser that trains it; what is frozen when it comes stays so.
 
-    Args:
-        network: to be trained.
-        make_optimiser: from what is not frozen in it.
-        fabric: of the device, precision and processes.
-        at_once: how many instances the network sees at once; more are taken in chunks, with the same gradient.
+    Parameters
+    ----------
+    network : Module
+        To be trained.
+    make_optimiser : MakeOptimiser
+        From what is not frozen in it.
+    fabric : Fabric
+        Of the device, precision and processes.
+    at_once : int, default=None
+        How many instances the network sees at once; more are taken in chunks, with the same gradient.
     """
 
     def __init__(
@@ -90,6 +99,14 @@ class Objective(Protocol):
 
     def step(self, batch: BagBatch) -> Losses:
         """Improve every player by one step, and say what the losses were."""
+
+
+@runtime_checkable
+class Paced(Protocol):
+    """An objective that changes as the training goes on."""
+
+    def pace(self, progress: float) -> None:
+        """Note before a step which part of the training is done, from 0 to below 1."""
 
 
 @dataclass(kw_only=True, eq=False)
@@ -177,8 +194,37 @@ class AdversarialObjective(Game):
         return losses
 
 
+def allowed_loss(logits: Tensor, batch: BagBatch) -> Tensor:
+    """The loss of bags of which less is known than all shares; see :mod:`llpgan.bags.known_shares`.
+
+    Its gradient is that of the cross-entropy with the nearest allowed shares as targets. Their own entropy, which
+    has no gradient, is left out, as it is left out of the cross-entropy of known shares.
+    """
+    assert batch.known is not None
+    log_posterior = logits.log_softmax(1)
+    if batch.log_weights is not None:
+        log_posterior = log_posterior + batch.log_weights[:, None]
+    log_means = log_bag_means(log_posterior, batch.bag_index, len(batch.proportions))
+    nearest = batch.known.targets(log_means.detach().double().exp().cpu().numpy())
+    losses = -(torch.from_numpy(nearest).to(log_means) * log_means).sum(1)
+    return losses.mean() if batch.bag_weights is None else (losses * batch.bag_weights).mean()
+
+
 def bag_loss(loss: ProportionLoss, logits: Tensor, batch: BagBatch) -> Tensor:
-    """A proportion loss of a batch; where it has samples from bags, the exact one without their bias."""
+    """A proportion loss of a batch; where it has samples from bags, the exact one without their bias.
+
+    Batches made for another loss have that loss: mixed bags the interval loss, grouped bags the corrected one.
+    """
+    if batch.margins is not None:
+        return interval_loss(logits, batch.bag_index, batch.proportions, batch.margins)
+    if batch.slot_rows is not None and batch.slot_weights is not None:
+        return forward_corrected_loss(logits, batch.bag_index, batch.slot_rows, batch.slot_weights)
+    if batch.known is not None:
+        return allowed_loss(logits, batch)
+    if batch.log_weights is not None or batch.bag_weights is not None:
+        return proportion_loss(logits, batch.bag_index, batch.proportions, batch.log_weights, batch.bag_weights)
+    if isinstance(loss, BagLoss):
+        return loss(logits, batch.bag_index, batch.proportions, batch.full_sizes)
     found = loss(logits, batch.bag_index, batch.proportions)
     if loss is not proportion_loss or batch.full_sizes is None:
         return found

@@ -19,7 +19,7 @@ from llpgan.training.checkpoints import Checkpoint
 from llpgan.training.chunked_gradients import as_tensor, changed
 from llpgan.training.distributed import Ranks, cuda_devices, lost_ranks_in_words
 from llpgan.training.epoch_choice import bag_loss, kept_epoch, paired_error
-from llpgan.training.objectives import Objective
+from llpgan.training.objectives import Objective, Paced
 from llpgan.utils.arrays import Array
 
 Row = dict[str, float]
@@ -123,7 +123,7 @@ def train(
     checkpoint: Checkpoint | None = None,
     listeners: Iterable[Listener] = (),
 ) -> tuple[nn.Module, History]:
-    """Train the objective's players on the bags; gives the classifier and a row an epoch.
+    """Train the objective's players on the bags; return the classifier and one dict per epoch.
 
     Random numbers are a function of the plan's seed and the epoch alone, and the caller's are left as they
     were, so a run that goes on from a checkpoint ends as one that was never interrupted.
@@ -156,9 +156,11 @@ def held_out_losses(
     classifier.eval()
     losses = []
     for bag in bags.which:
-        posteriors = posteriors_of(classifier, bags.bags.instances, device, bags.bags.rows_of(int(bag)))
+        rows = bags.bags.rows_of(int(bag))
+        posteriors = posteriors_of(classifier, bags.bags.instances, device, rows)
         predicted = posteriors if correction is None else correction(posteriors)
-        losses.append(bag_loss(bags.bags.proportions[bag], predicted.mean(axis=0)))
+        weights = None if bags.bags.weights is None else bags.bags.weights[rows]
+        losses.append(bag_loss(bags.bags.proportions[bag], np.average(predicted, axis=0, weights=weights)))
     return losses
 
 
@@ -189,8 +191,11 @@ def _train_epoch(run: Run, bags: BagDataset, plan: Plan, device: torch.device) -
         player.network.train()
     totals: dict[str, Tensor] = defaultdict(lambda: torch.zeros(()))
     for step, batch in enumerate(bags.steps(plan.bags_a_step, plan.seed, epoch)):
+        progress = (epoch + step / n_steps) / plan.epochs
         for player in players.values():
-            player.slow_to(plan.rate_share((epoch + step / n_steps) / plan.epochs))
+            player.slow_to(plan.rate_share(progress))
+        if isinstance(run.objective, Paced):
+            run.objective.pace(progress)
         seen = augmented(batch.to(device), plan.augment, players["classifier"].ranks)
         for name, loss in run.objective.step(seen).items():
             totals[name] = totals[name] + loss.detach()

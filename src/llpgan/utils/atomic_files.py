@@ -31,10 +31,13 @@ def whole_file(path: Path) -> Iterator[Path]:
 def whole_folder(path: Path, ours: Names) -> Iterator[Path]:
     """A place to write a folder to, which takes its name, or replaces the folder of that name, when complete.
 
-    Args:
-        path: of the folder.
-        ours: gives the names of the files in such a folder that may be replaced; all else in it stays there. What
-            tells these names should come last: it is removed last.
+    Parameters
+    ----------
+    path : Path
+        Of the folder.
+    ours : Names
+        Gives the names of the files in such a folder that may be replaced; all else in it stays there. What
+        tells these names should come last: it is removed last.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     aside = _aside(path)

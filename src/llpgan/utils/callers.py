@@ -19,9 +19,12 @@ def warn_once(text: str, about: str) -> None:
     Where scikit-learn stands between, it may call again and again for that line: one warning is enough. (Python's
     own filter forgets what it has shown whenever filters change, as they do in many fits.)
 
-    Args:
-        text: of the warning.
-        about: what it is about; the same line may be warned of several things.
+    Parameters
+    ----------
+    text : str
+        Of the warning.
+    about : str
+        What it is about; the same line may be warned of several things.
     """
     frame, level = sys._getframe(2), 3
     while _is_between(frame) and frame.f_back is not None:

@@ -19,10 +19,14 @@ from llpgan.utils.file_locks import only_writer
 class FolderKind:
     """A folder of ours: what is in it, and the sealed file by which it is told from others.
 
-    Attributes:
-        mark: the sealed file, which is in every such folder.
-        files: the others that are in every one.
-        pages: those that may be in one; which are, the sealed file tells as ``pages``.
+    Attributes
+    ----------
+    mark : str
+        The sealed file, which is in every such folder.
+    files : tuple of str
+        The others that are in every one.
+    pages : tuple of str, default=()
+        Those that may be in one; which are, the sealed file tells as ``pages``.
     """
 
     mark: str
@@ -52,10 +56,14 @@ class FolderKind:
 def output_file(path: Path, *, overwrite: bool = False, inputs: Iterable[Any] = ()) -> Iterator[Path]:
     """A place to write a file to, which takes its name when it is complete; the name is ours from the beginning.
 
-    Args:
-        path: of the file, which must not exist.
-        overwrite: replace it.
-        inputs: paths that are read meanwhile; whatever is not the path of something is left aside.
+    Parameters
+    ----------
+    path : Path
+        Of the file, which must not exist.
+    overwrite : bool, default=False
+        Replace it.
+    inputs : Iterable, default=()
+        Paths that are read meanwhile; whatever is not the path of something is left aside.
     """
     _refuse_unwritable(path)
     with only_writer(path):
@@ -85,11 +93,16 @@ def claimed_folder(
 ) -> Iterator[None]:
     """Keep the name of a folder that is written later, by :func:`output_folder`, for this thread.
 
-    Args:
-        path: of the folder, which must not exist.
-        kind: what it is to be.
-        overwrite: replace it, if it is of this kind; files in it that are not ours stay there.
-        inputs: paths that are read meanwhile; whatever is not the path of something is left aside.
+    Parameters
+    ----------
+    path : Path
+        Of the folder, which must not exist.
+    kind : FolderKind
+        What it is to be.
+    overwrite : bool, default=False
+        Replace it, if it is of this kind; files in it that are not ours stay there.
+    inputs : Iterable, default=()
+        Paths that are read meanwhile; whatever is not the path of something is left aside.
     """
     _refuse_unwritable(path)
     path = _named(path)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from llpgan import DLLP, BagLogistic, Bags
+from llpgan import DLLP, AutoLLP, Bags
 from llpgan.evaluation.selection import default_method as module
 from llpgan.evaluation.selection.default_method import chooses_by_held_out_bags, default_method
 
@@ -17,9 +17,10 @@ def grey(rng):
     )
 
 
-def test_tables_are_learned_by_a_linear_model(bags):
-    found = default_method(bags)
-    assert isinstance(found.method, BagLogistic)
+def test_tables_are_learned_by_the_automatic_choice(bags):
+    found = default_method(bags, time_limit=9.0)
+    assert isinstance(found.method, AutoLLP)
+    assert found.method.time_limit == found.seconds == 9
     assert "tables" in found.reason
 
 

@@ -1,12 +1,12 @@
-"""Labelled data into bags: for experiments, where the truth is known.
+"""Functions that divide labelled data into bags, for experiments in which the labels are known.
 
-Each function gives the bag of each row: an array of numbers from 0, with ``NO_BAG`` (−1) at rows that are in none;
-where there are such rows, a warning says how many and why. :func:`into_bags` leaves them out::
+Each function returns the bag of each row: an array of integers from 0, with ``NO_BAG`` (−1) for rows in no bag. If
+there are such rows, a warning says how many and why. :func:`into_bags` leaves them out::
 
     bag_of_row = dirichlet_bags(labels, bag_size=64, concentration=0.5, seed=0)
     bags = into_bags(instances, labels, bag_of_row)
 
-Noise on the proportions (:mod:`llpgan.data.bagging.noise`) makes bags of bags.
+The functions of :mod:`llpgan.data.bagging.noise` take Bags and return Bags with noisy proportions.
 """
 
 from llpgan.data.bagging.at_random import between, poisson, random_bags, varying_bags

@@ -11,8 +11,24 @@ SizeLaw = Callable[[np.random.Generator], int]
 
 
 def random_bags(n_instances: int, bag_size: int, seed: int) -> BagOfRow:
-    """The bag of each row: rows drawn at random into bags of one size; what is left over makes a smaller one.
+    """Divide rows at random into bags of one size.
 
+    Parameters
+    ----------
+    n_instances : int
+        The number of rows.
+    bag_size : int
+        The number of rows of a bag. The rows that are left over form a smaller bag.
+    seed : int
+        The seed of the random draws.
+
+    Returns
+    -------
+    ndarray of shape (n_instances,)
+        The bag of each row.
+
+    Examples
+    --------
     >>> random_bags(5, bag_size=2, seed=0)
     array([1, 2, 0, 1, 0])
     """
@@ -24,11 +40,26 @@ def random_bags(n_instances: int, bag_size: int, seed: int) -> BagOfRow:
 
 
 def varying_bags(n_instances: int, sizes: Sequence[int] | NDArray[np.int64] | SizeLaw, seed: int) -> BagOfRow:
-    """The bag of each row: rows drawn at random into bags of these sizes, or of sizes that a law draws.
+    """Divide rows at random into bags of different sizes.
 
-    Rows beyond the sum of given sizes are in no bag. A law is asked until all rows are in bags; the last bag gets
-    the rows that are left.
+    Parameters
+    ----------
+    n_instances : int
+        The number of rows.
+    sizes : sequence of int or callable
+        The sizes of the bags; rows beyond their sum are in no bag. A callable, such as :func:`between` or
+        :func:`poisson` returns, draws one size from a random generator; it is called until all rows are in bags,
+        and the last bag gets the rows that are left.
+    seed : int
+        The seed of the random draws.
 
+    Returns
+    -------
+    ndarray of shape (n_instances,)
+        The bag of each row.
+
+    Examples
+    --------
     >>> np.bincount(varying_bags(9, sizes=[4, 2, 3], seed=0))
     array([4, 2, 3])
     >>> np.bincount(varying_bags(20, sizes=between(4, 8), seed=0))
@@ -47,14 +78,38 @@ def varying_bags(n_instances: int, sizes: Sequence[int] | NDArray[np.int64] | Si
 
 
 def between(smallest: int, largest: int) -> SizeLaw:
-    """Every size from the smallest to the largest is as likely."""
+    """Return a uniform distribution of bag sizes.
+
+    Parameters
+    ----------
+    smallest : int
+        The smallest size.
+    largest : int
+        The largest size.
+
+    Returns
+    -------
+    callable
+        A function that draws a size from a random generator.
+    """
     if not 1 <= smallest <= largest:
         raise ValueError(f"sizes between {smallest} and {largest}: must be from at least 1 upwards")
     return lambda rng: int(rng.integers(smallest, largest, endpoint=True))
 
 
 def poisson(mean: float) -> SizeLaw:
-    """One row, and a number with Poisson's law on top: on average ``mean`` rows."""
+    """Return a distribution of bag sizes: one plus a Poisson variable.
+
+    Parameters
+    ----------
+    mean : float
+        The mean size.
+
+    Returns
+    -------
+    callable
+        A function that draws a size from a random generator.
+    """
     if mean < 1:
         raise ValueError(f"a bag has at least one row, so the mean cannot be {mean}")
     return lambda rng: 1 + int(rng.poisson(mean - 1))

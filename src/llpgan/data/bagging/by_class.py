@@ -9,13 +9,32 @@ _NOTHING = 1e-12
 
 
 def dirichlet_bags(labels: ArrayLike, bag_size: int, concentration: float, seed: int) -> BagOfRow:
-    """The bag of each row: bags of one size, each with proportions from a Dirichlet distribution.
+    """Divide rows into bags of one size, each with proportions from a Dirichlet distribution.
 
-    The distribution's parameters are α K π, for the concentration α, K classes and their shares π among all rows:
-    where classes are equally large, all are α. Small α makes bags of almost one class; with large α every bag has
-    the shares π up to chance. Rows are used once; a class that has run out is made up for by the others,
-    so that the last bags are further from their draw. Rows that do not fill a bag are in none.
+    The parameters of the distribution are α K π, for the concentration α, K classes and their proportions π among
+    all rows. If classes are equally large, all parameters are α. Each row is used once. A class that has run out
+    is replaced by the others, so that the last bags are further from their draw. Rows that do not fill a bag are
+    in none.
 
+    Parameters
+    ----------
+    labels : array-like of shape (n_samples,)
+        The class of each row.
+    bag_size : int
+        The number of rows of a bag.
+    concentration : float
+        The concentration α. If it is small, bags are almost pure; if it is large, every bag has the proportions π
+        up to chance.
+    seed : int
+        The seed of the random draws.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+        The bag of each row.
+
+    Examples
+    --------
     >>> labels = np.repeat([0, 1], 4)
     >>> dirichlet_bags(labels, bag_size=4, concentration=0.01, seed=0)
     array([0, 0, 0, 0, 1, 1, 1, 1])

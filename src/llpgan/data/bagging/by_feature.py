@@ -10,11 +10,27 @@ from llpgan.data.bagging.labelled_rows import NO_BAG, BagOfRow, say_left_out
 
 
 def feature_bags(*features: Any, minimum: int = 1, merge: bool = True) -> BagOfRow:
-    """The bag of each row: rows that agree in all features, such as education and occupation.
+    """Divide rows into bags by the values of features, as in a census or an election.
 
-    Bags stand in the sorted order of the features' values. Rows of groups smaller than ``minimum`` come together
-    in one last bag; or, if ``merge`` is False or even that bag is too small, in none. Either is said in a warning.
+    Bags are numbered in the sorted order of the values.
 
+    Parameters
+    ----------
+    *features : array-like of shape (n_samples,)
+        The features, such as education and occupation. Rows that agree in all of them are in the same bag.
+    minimum : int, default=1
+        The minimum number of rows of a bag.
+    merge : bool, default=True
+        Whether the rows of groups smaller than ``minimum`` form one last bag, if it is large enough. Otherwise
+        they are in no bag. A warning says which.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+        The bag of each row.
+
+    Examples
+    --------
     >>> feature_bags(["school", "school", "college", "college"], ["clerk", "clerk", "clerk", "sales"])
     array([2, 2, 0, 1])
     """

@@ -7,11 +7,26 @@ from llpgan.data.bagging.labelled_rows import BagOfRow
 
 
 def clustered_bags(instances: ArrayLike, n_bags: int, seed: int) -> BagOfRow:
-    """The bag of each row: its cluster by k-means (on mini-batches), so that bags differ in what they hold.
+    """Divide rows into bags by k-means clustering, so that bags differ in their instances.
 
     Every row is in a bag. Bags differ in size, and there are fewer than ``n_bags`` if clusters stay empty.
-    Distances are taken between instances as they stand: bring columns to one scale first.
 
+    Parameters
+    ----------
+    instances : array-like of shape (n_samples, ...)
+        The instances. Standardize their columns first, because distances depend on their scales.
+    n_bags : int
+        The number of clusters.
+    seed : int
+        The seed of the clustering.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+        The bag of each row.
+
+    Examples
+    --------
     >>> clustered_bags([[0.0], [9.0], [0.1], [9.1]], n_bags=2, seed=0)
     array([0, 1, 0, 1])
     """

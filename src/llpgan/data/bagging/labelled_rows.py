@@ -13,8 +13,24 @@ BagOfRow = NDArray[np.int64]
 
 
 def into_bags(instances: Any, labels: ArrayLike, bag_of_row: BagOfRow) -> Bags:
-    """Bags with the proportions of their rows' labels, without the rows that are in no bag.
+    """Make bags with the proportions of their labels, without the rows that are in no bag.
 
+    Parameters
+    ----------
+    instances : array-like of shape (n_samples, ...)
+        The instances.
+    labels : array-like of shape (n_samples,)
+        The class of each row.
+    bag_of_row : ndarray of shape (n_samples,)
+        The bag of each row, or ``NO_BAG``.
+
+    Returns
+    -------
+    Bags
+        The bags.
+
+    Examples
+    --------
     >>> into_bags([[1.0], [2.0], [3.0]], ["no", "yes", "no"], np.array([0, 0, NO_BAG]))
     Bags(2 instances of shape (1,), 1 bags of 2 to 2, 2 classes)
     """

@@ -20,8 +20,24 @@ _LOG_DEVIATIONS = (-40.0, 40.0)  # more than any ε and δ ask for
 
 
 def laplace_noise(bags: Bags, epsilon: float, seed: int) -> Bags:
-    """Proportions of counts with Laplace noise of scale 2 / ε: ε-differentially private.
+    """Add Laplace noise of scale 2 / ε to the counts: ε-differentially private proportions.
 
+    Parameters
+    ----------
+    bags : Bags
+        The bags.
+    epsilon : float
+        The privacy parameter ε.
+    seed : int
+        The seed of the noise.
+
+    Returns
+    -------
+    Bags
+        The same bags with noisy proportions.
+
+    Examples
+    --------
     >>> bags = Bags.from_labels(np.eye(4), [0, 1, 1, 1], groups=[0, 0, 0, 0])
     >>> laplace_noise(bags, epsilon=1.0, seed=0).proportions.round(2)
     array([[0.48, 0.52]])
@@ -32,8 +48,31 @@ def laplace_noise(bags: Bags, epsilon: float, seed: int) -> Bags:
 
 
 def gaussian_noise(bags: Bags, epsilon: float, delta: float, seed: int) -> Bags:
-    """Proportions of counts with normal noise: (ε, δ)-differentially private.
+    """Add normal noise to the counts: (ε, δ)-differentially private proportions.
 
+    Parameters
+    ----------
+    bags : Bags
+        The bags.
+    epsilon : float
+        The privacy parameter ε.
+    delta : float
+        The privacy parameter δ, between 0 and 1.
+    seed : int
+        The seed of the noise.
+
+    Returns
+    -------
+    Bags
+        The same bags with noisy proportions.
+
+    References
+    ----------
+    .. [1] B. Balle and Y.-X. Wang, "Improving the Gaussian mechanism for differential privacy", International
+       Conference on Machine Learning, 2018.
+
+    Examples
+    --------
     >>> bags = Bags.from_labels(np.eye(4), [0, 1, 1, 1], groups=[0, 0, 0, 0])
     >>> gaussian_noise(bags, epsilon=1.0, delta=1e-3, seed=0).proportions.round(2)
     array([[0.37, 0.63]])
@@ -68,8 +107,22 @@ def gaussian_deviation(epsilon: float, delta: float, sensitivity: float) -> floa
 
 
 def rounded(bags: Bags, step: float) -> Bags:
-    """Each proportion rounded to a multiple of the step, and then all of a bag made to sum to one again.
+    """Round each proportion to a multiple of a step, and normalize those of each bag.
 
+    Parameters
+    ----------
+    bags : Bags
+        The bags.
+    step : float
+        The step, such as 0.05.
+
+    Returns
+    -------
+    Bags
+        The same bags with rounded proportions.
+
+    Examples
+    --------
     >>> bags = Bags.from_labels(np.eye(3), [0, 1, 1], groups=[0, 0, 0])
     >>> rounded(bags, step=0.05).proportions
     array([[0.35, 0.65]])
@@ -80,8 +133,24 @@ def rounded(bags: Bags, step: float) -> Bags:
 
 
 def swapped(bags: Bags, share: float, seed: int) -> Bags:
-    """A share of the bags, drawn at random, exchange their proportions: each of them gets another's.
+    """Exchange the proportions of some bags at random, so that each of them gets those of another.
 
+    Parameters
+    ----------
+    bags : Bags
+        The bags.
+    share : float
+        The share of bags that exchange their proportions.
+    seed : int
+        The seed of the random draws.
+
+    Returns
+    -------
+    Bags
+        The same bags with exchanged proportions.
+
+    Examples
+    --------
     >>> bags = Bags.from_labels(np.eye(4), [0, 1, 1, 1], groups=[0, 1, 1, 1])
     >>> swapped(bags, share=1.0, seed=0).proportions
     array([[0., 1.],

@@ -1,4 +1,4 @@
-"""Real data: the election of 2016 and scikit-learn's digits, here; readers of official files, elsewhere."""
+"""Real data: the election of 2016 and scikit-learn's digits are included; others are read from official files."""
 
 from collections.abc import Callable
 

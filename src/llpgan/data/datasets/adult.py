@@ -23,7 +23,19 @@ _Table = tuple[dict[str, Array], Array]  # columns and labels
 
 
 class TableSplit(NamedTuple):
-    """Named columns and labels to make bags of, and the same to test on."""
+    """Labelled columns to make bags of, and labelled columns to test on.
+
+    Attributes
+    ----------
+    columns : dict of str to ndarray
+        The columns of the training rows, by name.
+    labels : ndarray of shape (n_samples,)
+        The class of each training row.
+    test_columns : dict of str to ndarray
+        The columns of the test rows, by name.
+    test_labels : ndarray of shape (n_test_samples,)
+        The class of each test row.
+    """
 
     columns: dict[str, Array]
     labels: Array
@@ -32,10 +44,20 @@ class TableSplit(NamedTuple):
 
 
 def load_adult(folder: StrPath) -> TableSplit:
-    """Adult's 14 columns, whole numbers or text (``?`` where missing), and the labels ``<=50K`` and ``>50K``.
+    """Load the Adult data set of UCI: people of the US census of 1994, and whether they earned more than $50,000.
 
-    ``adult.data`` and ``adult.test`` of the official release, or both in one table ``adult.csv`` or
-    ``adult.csv.gz`` with names above the columns and a column ``split``, lie in ``folder`` or ``folder/adult``.
+    There are 14 columns of integers or text, with ``?`` for missing values, and the labels ``<=50K`` and ``>50K``.
+
+    Parameters
+    ----------
+    folder : str or Path
+        The folder with the official files ``adult.data`` and ``adult.test``, or with one table ``adult.csv`` or
+        ``adult.csv.gz`` that has a header and a column ``split``. They may also be in its folder ``adult``.
+
+    Returns
+    -------
+    TableSplit
+        The training and test data.
     """
     homes = [Path(folder), Path(folder, "adult")]
     for home in homes:

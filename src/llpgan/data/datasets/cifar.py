@@ -24,10 +24,18 @@ _FIVE_BINARY = tuple(f"{name}.bin" for name in _FIVE)
 
 
 def load_cifar10(folder: StrPath) -> Split:
-    """Colour images in ten classes, 50,000 to train on and 10,000 to test on: uint8 ``(N, 3, 32, 32)``.
+    """Load CIFAR-10: 50,000 training and 10,000 test colour images in ten classes.
 
-    ``folder`` is or holds ``cifar-10-batches-py``, ``cifar-10-batches-bin``, or one of the archives
-    ``cifar-10-python.tar.gz`` and ``cifar-10-binary.tar.gz``; it may also be the archive itself.
+    Parameters
+    ----------
+    folder : str or Path
+        The folder ``cifar-10-batches-py`` or ``cifar-10-batches-bin``, the archive ``cifar-10-python.tar.gz`` or
+        ``cifar-10-binary.tar.gz``, or a folder with one of these.
+
+    Returns
+    -------
+    Split
+        The data, with uint8 images of shape (n_samples, 3, 32, 32).
     """
     pickled = Layout(
         "cifar-10-batches-py", "cifar-10-python.tar.gz", _FIVE, "test_batch", "batches.meta",
@@ -41,10 +49,20 @@ def load_cifar10(folder: StrPath) -> Split:
 
 
 def load_cifar100(folder: StrPath, coarse: bool = False) -> Split:
-    """Colour images in a hundred fine classes, or in twenty coarse ones: uint8 ``(N, 3, 32, 32)``.
+    """Load CIFAR-100: 50,000 training and 10,000 test colour images in a hundred classes.
 
-    ``folder`` is or holds ``cifar-100-python``, ``cifar-100-binary``, or one of the archives
-    ``cifar-100-python.tar.gz`` and ``cifar-100-binary.tar.gz``; it may also be the archive itself.
+    Parameters
+    ----------
+    folder : str or Path
+        The folder ``cifar-100-python`` or ``cifar-100-binary``, the archive ``cifar-100-python.tar.gz`` or
+        ``cifar-100-binary.tar.gz``, or a folder with one of these.
+    coarse : bool, default=False
+        Whether to use the twenty coarse classes instead of the hundred fine ones.
+
+    Returns
+    -------
+    Split
+        The data, with uint8 images of shape (n_samples, 3, 32, 32).
     """
     kind = "coarse" if coarse else "fine"
     pickled = Layout(

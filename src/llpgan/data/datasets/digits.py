@@ -6,8 +6,20 @@ from llpgan.data.datasets.split import Split
 
 
 def load_digits(seed: int = 0) -> Split:
-    """The digits as rows of 64 pixels, four fifths to train on and one fifth to test on, stratified by class.
+    """Load the handwritten digits of scikit-learn, with a test part of one fifth, stratified by class.
 
+    Parameters
+    ----------
+    seed : int, default=0
+        The seed of the split.
+
+    Returns
+    -------
+    Split
+        The data, with rows of 64 pixels.
+
+    Examples
+    --------
     >>> digits = load_digits()
     >>> digits.instances.shape, digits.test_instances.shape
     ((1437, 64), (360, 64))

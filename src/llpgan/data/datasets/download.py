@@ -17,10 +17,31 @@ _PAST_THE_END = 416
 
 
 def download(name: str, to: StrPath, *, progress: Progress | None = None) -> Path:
-    """Fetch a data set's official files into the folder ``to/name``, and give that folder, for its reader.
+    """Download the official files of a data set.
 
-    Files that are there already are checked and kept; a download that broke off is continued. ``progress`` is
-    called with a file's name, how many of its bytes are there, and how many there will be (None if unsaid).
+    Files that are there are checked and kept. An interrupted download is continued.
+
+    Parameters
+    ----------
+    name : str
+        The name of the data set, such as "mnist".
+    to : str or Path
+        The folder in which a folder ``name`` is made.
+    progress : callable, default=None
+        A function that is called with the name of a file, the number of bytes received so far, and the total
+        number or None if it is unknown.
+
+    Returns
+    -------
+    Path
+        The folder of the files, to pass to the function that loads them.
+
+    Raises
+    ------
+    ValueError
+        If there is no such data set, or a file has another checksum than the official one.
+    ConnectionError
+        If the connection breaks off; the next call continues there.
     """
     if name not in SOURCES:
         raise ValueError(f"no data set {name!r} to download; there are {', '.join(SOURCES)}")

@@ -16,12 +16,16 @@ BAG, LABEL = "state", "voted_trump"
 
 
 class Election(NamedTuple):
-    """A real problem of label proportions: what is known, and the hidden truth.
+    """A real problem of learning from label proportions, with the hidden truth.
 
-    Attributes:
-        bags: the voters by state, with the *official* share of each class in the state.
-        people: the table of voters, with their state and demography but without their vote.
-        votes: how each of them said to have voted, "other" or "trump": for evaluation alone.
+    Attributes
+    ----------
+    bags : Bags
+        The voters by state, with the *official* proportions of the classes in the state.
+    people : pyarrow.Table
+        The voters, with their state and demography but without their vote.
+    votes : ndarray of shape (n_samples,)
+        The reported vote of each voter, "other" or "trump", for evaluation only.
     """
 
     bags: Bags
@@ -30,8 +34,17 @@ class Election(NamedTuple):
 
 
 def load_election() -> Election:
-    """The 2016 Cooperative Congressional Election Study, and each state's official result: another source.
+    """Load the presidential election of 2016: 44,932 voters of a survey, and the official results of 51 states.
 
+    The voters come from the Cooperative Congressional Election Study. The official results are another source.
+
+    Returns
+    -------
+    Election
+        The bags, the table of voters, and their votes.
+
+    Examples
+    --------
     >>> election = load_election()
     >>> election.bags
     Bags(44932 instances of shape (25,), 51 bags of 71 to 4136, 2 classes)

@@ -22,16 +22,36 @@ _CLOTHES = (
 
 
 def load_mnist(folder: StrPath) -> Split:
-    """Handwritten digits, 60,000 to train on and 10,000 to test on: uint8 ``(N, 1, 28, 28)``.
+    """Load MNIST: 60,000 training and 10,000 test images of handwritten digits.
 
-    The files ``train-images-idx3-ubyte``, ``train-labels-idx1-ubyte`` and their ``t10k-`` fellows, with or
-    without ``.gz``, lie in ``folder`` or in ``folder/mnist``.
+    Parameters
+    ----------
+    folder : str or Path
+        The folder with the files ``train-images-idx3-ubyte`` and ``train-labels-idx1-ubyte`` and the two that
+        start with ``t10k-``, with or without ``.gz``. They may also be in its folder ``mnist``.
+
+    Returns
+    -------
+    Split
+        The data, with uint8 images of shape (n_samples, 1, 28, 28).
     """
     return _load("MNIST", Path(folder), "mnist", _DIGITS)
 
 
 def load_fashion_mnist(folder: StrPath) -> Split:
-    """Clothes in ten classes, in MNIST's shape and files, in ``folder`` or in ``folder/fashion-mnist``."""
+    """Load Fashion-MNIST: 60,000 training and 10,000 test images of clothes in ten classes.
+
+    Parameters
+    ----------
+    folder : str or Path
+        The folder with files of the same names as those of MNIST. They may also be in its folder
+        ``fashion-mnist``.
+
+    Returns
+    -------
+    Split
+        The data, with uint8 images of shape (n_samples, 1, 28, 28).
+    """
     return _load("Fashion-MNIST", Path(folder), "fashion-mnist", _CLOTHES)
 
 

@@ -14,7 +14,18 @@ Labels = NDArray[np.int64]
 class Split(NamedTuple):
     """Labelled data to make bags of, and labelled data to test on.
 
-    ``class_names[k]`` is what label ``k`` means; empty where the labels say it themselves.
+    Attributes
+    ----------
+    instances : ndarray of shape (n_samples, ...)
+        The training instances.
+    labels : ndarray of shape (n_samples,)
+        Their classes.
+    test_instances : ndarray of shape (n_test_samples, ...)
+        The test instances.
+    test_labels : ndarray of shape (n_test_samples,)
+        Their classes.
+    class_names : tuple of str
+        The name of each class, by its label. Empty if the labels are the names.
     """
 
     instances: Array

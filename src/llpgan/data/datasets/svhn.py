@@ -11,10 +11,19 @@ from llpgan.utils.arrays import Array
 
 
 def load_svhn(folder: StrPath) -> Split:
-    """House numbers' digits, 73,257 to train on and 26,032 to test on: uint8 ``(N, 3, 32, 32)``.
+    """Load Street View House Numbers: 73,257 training and 26,032 test images of digits.
 
-    ``train_32x32.mat`` and ``test_32x32.mat`` lie in ``folder`` or in ``folder/svhn``. The files call the digit
-    0 class 10; here it is class 0.
+    Parameters
+    ----------
+    folder : str or Path
+        The folder with the files ``train_32x32.mat`` and ``test_32x32.mat``. They may also be in its folder
+        ``svhn``.
+
+    Returns
+    -------
+    Split
+        The data, with uint8 images of shape (n_samples, 3, 32, 32). The digit 0, which is class 10 in the files,
+        is class 0.
     """
     home = first_file("SVHN", [Path(folder), Path(folder, "svhn")], ["train_32x32.mat"]).parent
     test = first_file("SVHN", [home], ["test_32x32.mat"])

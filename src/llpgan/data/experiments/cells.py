@@ -13,22 +13,38 @@ Settings = tuple[tuple[str, Any], ...]
 class Cell:
     """One training and its test.
 
-    Attributes:
-        dataset: its name in :data:`llpgan.data.experiments.experiment_data.DATASETS`.
-        method: its name in :data:`llpgan.data.experiments.experiment_methods.METHODS`.
-        bag_kind: how rows become bags, a name in :data:`llpgan.data.experiments.experiment_bags.BAG_KINDS`.
-        bag_size: rows in a bag; None where a feature decides.
-        concentration: of Dirichlet bags.
-        draw: which draw of the bags; it seeds the drawing.
-        seed: of the training.
-        epochs: of the methods that have any.
-        settings: of the method, as name and value.
-        classes: only these two classes, where the problem is binary.
-        train_rows: so many rows of the training data, drawn at random; None for all.
-        test_rows: the same of the test data.
-        noise: what is done to the proportions, a name in :data:`llpgan.data.experiments.experiment_bags.NOISES`.
-        noise_level: how much of it.
-        snapshots: after these epochs, images of the generator are kept.
+    Attributes
+    ----------
+    dataset : str
+        Its name in :data:`llpgan.data.experiments.experiment_data.DATASETS`.
+    method : str
+        Its name in :data:`llpgan.data.experiments.experiment_methods.METHODS`.
+    bag_kind : str, default="random"
+        How rows become bags, a name in :data:`llpgan.data.experiments.experiment_bags.BAG_KINDS`.
+    bag_size : int, default=None
+        Rows in a bag; None where a feature decides.
+    concentration : float, default=None
+        Of Dirichlet bags.
+    draw : int, default=0
+        Which draw of the bags; it seeds the drawing.
+    seed : int, default=0
+        Of the training.
+    epochs : int, default=None
+        Of the methods that have any.
+    settings : Settings, default=()
+        Of the method, as name and value.
+    classes : tuple of int, default=None
+        Only these two classes, where the problem is binary.
+    train_rows : int, default=None
+        So many rows of the training data, drawn at random; None for all.
+    test_rows : int, default=None
+        The same of the test data.
+    noise : str, default=None
+        What is done to the proportions, a name in :data:`llpgan.data.experiments.experiment_bags.NOISES`.
+    noise_level : float, default=None
+        How much of it.
+    snapshots : tuple of int, default=()
+        After these epochs, images of the generator are kept.
     """
 
     dataset: str

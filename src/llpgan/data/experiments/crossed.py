@@ -16,7 +16,7 @@ Describe = Callable[[Cell], str]
 
 
 def crossed_table(results: Results, title: str, about: str, heads: Mapping[str, Describe]) -> Table:
-    """A row for each combination that the heads tell apart, and a column a method: mean (deviation), draws."""
+    """A row for each combination that the heads tell apart, and one column per method: mean (deviation), draws."""
     methods = values(results, lambda cell: cell.method)
     columns = [*heads, *(method_title(method) for method in methods)]
     groups = grouped(results, lambda cell: tuple(describe(cell) for describe in heads.values()))

@@ -36,7 +36,7 @@ class Problem(NamedTuple):
 
 
 def error_table(results: Results, title: str, paper: str) -> Table:
-    """A line for each problem and method, with a column a bag size; the paper's figures are a line below."""
+    """A line for each problem and method, with one column per bag size; the paper's figures are below."""
     sizes = sorted(values(results, lambda cell: cell.bag_size or 1))
     names = ["labels" if size == 1 else f"{size}" for size in sizes]
     rows = []

@@ -1,4 +1,4 @@
-"""Which method to take, when nobody has a label: splits by bags, and a comparison on bags that were held out."""
+"""Selection of methods without labels: splitters of bags, and comparison by cross-validation on held-out bags."""
 
 from llpgan.evaluation.selection.candidates import QUICK, SIMPLEST_FIRST
 from llpgan.evaluation.selection.comparing import compare

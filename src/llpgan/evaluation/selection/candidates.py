@@ -13,7 +13,7 @@ from llpgan.estimators import METHODS, estimator_class
 from llpgan.estimators.base import LLPClassifier
 from llpgan.utils.arrays import Array
 
-# One convex problem before several, all of them before a network, and one network before two that play.
+# One convex problem before several, all of them before trees and a network, and one network before two that play.
 SIMPLEST_FIRST = (
     "MeanMap",
     "LaplacianMeanMap",
@@ -22,16 +22,32 @@ SIMPLEST_FIRST = (
     "BagLogistic",
     "ConvSVM",
     "AlterSVM",
+    "BagBoosting",
+    "AutoLLP",
     "DLLP",
+    "MomentMatching",
+    "CountLLP",
+    "DSQ",
+    "ROT",
+    "MixBag",
+    "LLPFC",
+    "LLPVAT",
     "LLPGAN",
 )
-QUICK = ("MeanMap", "LaplacianMeanMap", "InvCal", "AlternatingMeanMap", "BagLogistic", "DLLP")
+QUICK = ("MeanMap", "LaplacianMeanMap", "InvCal", "AlternatingMeanMap", "BagLogistic", "BagBoosting", "DLLP")
 OVERALL = "overall shares"
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 
 class OverallShares(LLPClassifier):
-    """Gives every instance the overall share of each class: what a method must beat to have learned anything."""
+    """Baseline that ignores the features: it predicts the overall proportion of each class for every instance.
+
+    Attributes
+    ----------
+    shares_ : ndarray of shape (n_classes,)
+        The proportions of the classes among all instances.
+    {inherited}
+    """
 
     def fit_bags(self, bags: Bags) -> Self:
         """Note the shares."""

@@ -35,26 +35,50 @@ def compare(
     time_limit: float | None = None,
     listener: Callable[[Row], None] | None = None,
 ) -> Comparison:
-    """Judge methods by bags that they have not seen, and choose one; no label is needed.
+    """Compare methods by cross-validation on held-out bags, and select one.
 
-    Args:
-        bags: that are known.
-        methods: names or untrained estimators; None for those that are quick or good, see
-            :data:`~llpgan.evaluation.selection.candidates.QUICK`. A name stands for the usual settings.
-        cv: so many folds of whole bags; or a splitter, such as ``WithinBagKFold(5)`` for few large bags.
-        score: "cross_entropy", "total_variation" or "hard_total_variation" of bags, see
-            :class:`~llpgan.evaluation.BagScores`.
-        prefer_simple: choose the simplest method within one standard error of the best, instead of the best; it is
-            quicker and easier to explain, but with few bags, where the error is large, often less accurate.
-        random_state: of the folds, and of methods that have none of their own.
-        n_jobs: how many processes; -1 for one a core.
-        rows: a file (.jsonl) that rows are appended to as folds finish. What it has is not run again, so that a
-            comparison that was stopped goes on; rows of other data, folds or seeds are left alone. Only one
-            comparison at a time may write to it.
-        time_limit: seconds that one fit may take. A method that takes longer, fails, or is refused for want of
-            memory has a row with the reason, and is not tried on further folds.
-        listener: called with every row as it comes.
+    No label is needed.
 
+    Parameters
+    ----------
+    bags : Bags
+        The bags.
+    methods : iterable of str or LLPClassifier, default=None
+        Names of methods with their default settings, or untrained estimators. None means the fast methods and
+        DLLP, see :data:`~llpgan.evaluation.selection.QUICK`.
+    cv : int or cross-validation splitter, default=5
+        The number of folds of whole bags, or a splitter, such as ``WithinBagKFold(5)`` for few large bags.
+    score : {"cross_entropy", "total_variation", "hard_total_variation"}, default="cross_entropy"
+        The score of held-out bags, see :class:`~llpgan.evaluation.BagScores`.
+    prefer_simple : bool, default=False
+        Whether to select the simplest method within one standard error of the best, instead of the best. It is
+        faster and easier to explain, but often less accurate if bags are few and the standard error is large.
+    random_state : int, default=0
+        The seed of the folds, and of methods that have none of their own.
+    n_jobs : int, default=1
+        The number of processes. -1 means one per core.
+    rows : str or Path, default=None
+        A file (.jsonl) to which a row is appended whenever a fold finishes. A later call runs only the folds that
+        the file lacks, so that an interrupted comparison continues. Rows of other data, folds or seeds are
+        ignored. Only one comparison may write to the file at a time.
+    time_limit : float, default=None
+        The maximum number of seconds of one fit. A method that takes longer, fails, or needs too much memory gets
+        a row with the reason, and is not run on further folds.
+    listener : callable, default=None
+        A function that is called with each row.
+
+    Returns
+    -------
+    Comparison
+        The scores of the methods, and the selected one.
+
+    Raises
+    ------
+    ValueError
+        If there is no such method or score, or a number is out of range.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> X, bag = np.arange(80.0)[:, None] % 40, np.arange(80) // 8
     >>> bags = Bags.from_labels(X, X[:, 0] >= 20, groups=bag)
@@ -64,7 +88,7 @@ def compare(
     if score not in SCORES:
         raise ValueError(f"score={score!r}: must be one of {', '.join(SCORES)}")
     if n_jobs == 0:
-        raise ValueError("0 processes cannot run anything: give one at least, or -1 for one a core")
+        raise ValueError("n_jobs must not be 0: give at least 1, or -1 for one process per core")
     if time_limit is not None and not time_limit > 0:
         raise ValueError(f"a fit cannot end within {time_limit:g} seconds (time_limit): give a number above 0")
     named = candidates(methods, random_state)

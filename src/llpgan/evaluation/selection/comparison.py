@@ -19,16 +19,24 @@ from llpgan.utils.frames import frame
 
 @dataclass(frozen=True)
 class Result:
-    """How a method did.
+    """The result of one method in a comparison.
 
-    Attributes:
-        name: the method, and its settings where they are not the usual ones.
-        score: the mean over held-out bags; None where a fold failed.
-        worse_by: how much larger it is than the best method's.
-        error: the standard error of ``worse_by``, bag by bag: what is hard for all methods is no difference.
-        seconds: that a fold took on average.
-        failed: why there is no score.
-        notes: what the method warned of.
+    Attributes
+    ----------
+    name : str
+        The name of the method, with the settings that differ from the defaults.
+    score : float or None
+        The mean score over held-out bags. None if a fold failed.
+    worse_by : float or None
+        The difference to the score of the best method.
+    error : float or None
+        The standard error of ``worse_by``, computed from differences bag by bag.
+    seconds : float or None
+        The mean time of a fold.
+    failed : str or None
+        The reason why there is no score.
+    notes : tuple of str
+        The warnings of the method.
     """
 
     name: str
@@ -42,13 +50,18 @@ class Result:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Methods judged by bags that they had not seen; no label was needed.
+    """Methods compared by cross-validation on held-out bags.
 
-    Attributes:
-        methods: untrained, by name.
-        rows: one for each method and fold, in the order of folds and methods.
-        score: which score counts, see :class:`~llpgan.evaluation.BagScores`; the lower, the better.
-        prefer_simple: whether the simplest of the methods near the best is chosen, instead of the best.
+    Attributes
+    ----------
+    methods : dict
+        The untrained estimators by name.
+    rows : sequence of dict
+        One row per method and fold, in the order of folds and methods.
+    score : str
+        The score by which methods are compared, see :class:`~llpgan.evaluation.BagScores`. Lower is better.
+    prefer_simple : bool
+        Whether the simplest of the methods close to the best is selected, instead of the best.
     """
 
     methods: dict[str, LLPClassifier]
@@ -58,7 +71,7 @@ class Comparison:
 
     @cached_property
     def results(self) -> tuple[Result, ...]:
-        """Of each method, the best first, and those that failed last."""
+        """The result of each method, the best first and those that failed last."""
         found = (self._result(name) for name in [*self.methods, OVERALL])
         return tuple(sorted(found, key=lambda result: np.inf if result.score is None else result.score))
 
@@ -73,32 +86,54 @@ class Comparison:
 
     @property
     def chosen(self) -> str:
-        """The best; or the simplest of those near it, where that is preferred."""
+        """The name of the selected method: the best, or with ``prefer_simple`` the simplest close to it."""
         return self.simplest if self.prefer_simple else self.best
 
     @property
     def simplest(self) -> str:
         """The simplest method within one standard error of the best, bag by bag.
 
-        :data:`~llpgan.evaluation.selection.candidates.SIMPLEST_FIRST` says which method is simpler, not seconds,
-        so that the same data gives the same choice; of two settings of one method, the one named first.
+        :data:`~llpgan.evaluation.selection.SIMPLEST_FIRST` defines which method is simpler. Time does not matter,
+        so that the same data give the same selection. Of two settings of one method, the first is selected.
         """
         near = [name for name in self.methods if self.is_near(name)]
         return min(near, key=lambda name: simplicity(self.methods[name]))  # the first of equals
 
     @property
     def beats_overall_shares(self) -> bool:
-        """Whether the chosen method meets new bags better, by a standard error, than the overall shares do."""
+        """Whether the selected method beats the overall proportions on held-out bags by a standard error."""
         rise, error = self._paired(OVERALL, self.chosen)
         return rise > error
 
     def refit(self, bags: Bags) -> LLPClassifier:
-        """The chosen method, trained on all bags."""
+        """Train the selected method on all bags.
+
+        Parameters
+        ----------
+        bags : Bags
+            The bags.
+
+        Returns
+        -------
+        LLPClassifier
+            The fitted model.
+        """
         model: LLPClassifier = clone(self.methods[self.chosen])
         return model.fit_bags(bags)
 
     def is_near(self, name: str) -> bool:
-        """Whether a method is within one standard error of the best."""
+        """Return whether a method is within one standard error of the best.
+
+        Parameters
+        ----------
+        name : str
+            The name of the method.
+
+        Returns
+        -------
+        bool
+            Whether it is; False if it failed.
+        """
         best = self.best
         if name not in self._by_bag:
             return False

@@ -59,5 +59,5 @@ def remark(comparison: Comparison, result: Result) -> str:
     if result.name == comparison.chosen:
         return "chosen"
     if result.name == OVERALL:
-        return "knows no instance"
+        return "baseline that ignores the features"
     return "near the best" if comparison.is_near(result.name) else ""

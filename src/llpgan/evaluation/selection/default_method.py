@@ -30,7 +30,7 @@ class DefaultMethod:
     seconds: float | None = None
 
 
-def default_method(bags: Bags, random_state: int = 0) -> DefaultMethod:
+def default_method(bags: Bags, random_state: int = 0, time_limit: float | None = None) -> DefaultMethod:
     """The method for these bags: by held-out bags where images are few and small, else by a rule.
 
     A linear model, a small network and one that plays against a generator differ by much on images, and which
@@ -40,7 +40,11 @@ def default_method(bags: Bags, random_state: int = 0) -> DefaultMethod:
     if bags.instances.ndim == 2:
         if is_stored(bags.instances):
             return _timed(estimator_class("DLLP")(), bags, random_state, "the rows stay on disk")
-        return DefaultMethod(estimator_class("BagLogistic")(), "for tables it is quick, and good with few bags")
+        if bags.weights is not None or bags.known is not None or bags.bag_weights is not None:
+            why = "for tables with weights, or of which less is known than all shares"
+            return DefaultMethod(estimator_class("BagLogistic")(), why)
+        why = "for tables it weighs trees and a linear model by held-out bags"
+        return DefaultMethod(estimator_class("AutoLLP")(time_limit=time_limit), why, time_limit)
     if chooses_by_held_out_bags(bags):
         return _best_on_held_out_bags(bags, random_state)
     return _timed(

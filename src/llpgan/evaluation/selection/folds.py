@@ -15,7 +15,15 @@ class Splitter(Protocol):
 
 
 class Fold(NamedTuple):
-    """Bags to learn from, and bags to judge by."""
+    """A split of bags.
+
+    Attributes
+    ----------
+    train : Bags
+        The bags to learn from.
+    test : Bags
+        The bags to evaluate on.
+    """
 
     train: Bags
     test: Bags
@@ -34,13 +42,24 @@ def row_splits(bags: Bags, cv: int | Splitter = 5, random_state: int = 0) -> lis
 
 
 def bag_folds(bags: Bags, cv: int | Splitter = 5, random_state: int = 0) -> Iterator[Fold]:
-    """Each split of the bags, as bags.
+    """Split bags into training and test bags, fold by fold.
 
-    Args:
-        bags: to split.
-        cv: so many folds of whole bags (:class:`BagKFold`), or any splitter of scikit-learn that takes groups.
-        random_state: of the folds, where ``cv`` is a number.
+    Parameters
+    ----------
+    bags : Bags
+        The bags.
+    cv : int or cross-validation splitter, default=5
+        The number of folds of whole bags (:class:`BagKFold`), or any splitter of scikit-learn that takes groups.
+    random_state : int, default=0
+        The seed of the folds, if ``cv`` is a number.
 
+    Yields
+    ------
+    Fold
+        The training and test bags.
+
+    Examples
+    --------
     >>> bags = Bags.from_labels([[1.0], [2.0], [6.0]], [0, 1, 0], groups=["a", "b", "a"])
     >>> [(fold.train.bag_ids, fold.test.bag_ids) for fold in bag_folds(bags, cv=2)]
     [(('b',), ('a',)), (('a',), ('b',))]

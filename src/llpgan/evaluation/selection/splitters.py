@@ -15,10 +15,11 @@ Rows = NDArray[np.int64]
 
 
 class BagSplitter(BaseCrossValidator):  # type: ignore[misc]
-    """What splitters of bags share: ``split(X, y, groups)``, where ``groups`` is the bag of each row.
+    """Base class of splitters of bags.
 
-    ``y`` may be left out; where it holds labels, or in each row the proportions of its bag, splits are balanced by
-    them. Where scikit-learn routes metadata, ``groups`` arrives without being asked for.
+    ``split(X, y, groups)`` takes the bag of each row as ``groups``. ``y`` is optional; if it holds labels, or in
+    each row the proportions of its bag, splits are balanced by them. With metadata routing of scikit-learn,
+    ``groups`` is requested by default.
     """
 
     __metadata_request__split: ClassVar = {"groups": True}
@@ -30,7 +31,22 @@ class BagSplitter(BaseCrossValidator):  # type: ignore[misc]
         self.random_state = random_state
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
-        """How many splits there are."""
+        """Return the number of splits.
+
+        Parameters
+        ----------
+        X : object, default=None
+            Ignored.
+        y : object, default=None
+            Ignored.
+        groups : object, default=None
+            Ignored.
+
+        Returns
+        -------
+        int
+            The number of splits.
+        """
         return self.n_splits
 
     def _generator(self) -> np.random.Generator:
@@ -53,12 +69,19 @@ class _Folds(BagSplitter):
 
 
 class BagKFold(_Folds):
-    """Whole bags in folds that are balanced by bags, rows and, where ``y`` is given, proportions.
+    """K-fold cross-validation over whole bags.
 
-    Args:
-        n_splits: how many folds.
-        random_state: an integer makes the folds repeatable.
+    The folds are balanced by the number of bags and rows and, if ``y`` is given, by proportions.
 
+    Parameters
+    ----------
+    n_splits : int, default=5
+        The number of folds.
+    random_state : int, RandomState instance or None, default=0
+        Controls the assignment of bags to folds. Pass an integer for the same folds in every call.
+
+    Examples
+    --------
     >>> bag_of_row = ["a", "a", "b", "c", "c", "d"]
     >>> [test.tolist() for _, test in BagKFold(2, random_state=0).split(bag_of_row, groups=bag_of_row)]
     [[0, 1, 2], [3, 4, 5]]
@@ -74,13 +97,21 @@ class BagKFold(_Folds):
 
 
 class BagShuffleSplit(BagSplitter):
-    """Whole bags drawn at random for the test side, as often as asked, with their part of rows and proportions.
+    """Random splits of whole bags.
 
-    Args:
-        n_splits: how many draws.
-        test_size: the share of the bags on the test side; at least one bag is on each.
-        random_state: an integer makes the draws repeatable.
+    The test bags are drawn so that they have their share of rows and, if ``y`` is given, of each class.
 
+    Parameters
+    ----------
+    n_splits : int, default=5
+        The number of splits.
+    test_size : float, default=0.2
+        The proportion of bags in the test part. Each part has at least one bag.
+    random_state : int, RandomState instance or None, default=0
+        Controls the draws. Pass an integer for the same splits in every call.
+
+    Examples
+    --------
     >>> bag_of_row = np.repeat(np.arange(10), 3)
     >>> train, test = next(BagShuffleSplit(1, random_state=0).split(bag_of_row, groups=bag_of_row))
     >>> np.unique(bag_of_row[test]), len(train)
@@ -109,14 +140,20 @@ class BagShuffleSplit(BagSplitter):
 
 
 class WithinBagKFold(_Folds):
-    """The rows of every bag dealt over the folds: right for large bags, whose parts have its proportions too.
+    """K-fold cross-validation inside bags: the rows of every bag are divided over the folds.
 
-    A part of m rows has a bag's proportions up to some 1 / √m, so a bag of few rows is better left whole.
+    This suits few large bags, whose parts have the same proportions. A part of m rows has the proportions of its
+    bag up to about 1 / √m, so small bags should stay whole.
 
-    Args:
-        n_splits: how many folds.
-        random_state: an integer makes the folds repeatable.
+    Parameters
+    ----------
+    n_splits : int, default=5
+        The number of folds.
+    random_state : int, RandomState instance or None, default=0
+        Controls the assignment of rows to folds. Pass an integer for the same folds in every call.
 
+    Examples
+    --------
     >>> bag_of_row = np.repeat(["a", "b"], [4, 6])
     >>> _, test = next(WithinBagKFold(2, random_state=0).split(bag_of_row, groups=bag_of_row))
     >>> bag_of_row[test].tolist()

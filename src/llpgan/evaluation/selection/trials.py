@@ -22,12 +22,18 @@ _DIGITS = 10  # that a row keeps of a score
 def trial(method: LLPClassifier, bags: Bags, train: Any, test: Any, time_limit: float | None = None) -> Row:
     """Every score of every bag that was held out; or why there is none.
 
-    Args:
-        method: untrained; a copy of it learns.
-        bags: all of them.
-        train: the rows to learn from.
-        test: the rows to judge by.
-        time_limit: seconds that it may take.
+    Parameters
+    ----------
+    method : LLPClassifier
+        Untrained; a copy of it learns.
+    bags : Bags
+        All of them.
+    train : object
+        The rows to learn from.
+    test : object
+        The rows to judge by.
+    time_limit : float, default=None
+        Seconds that it may take.
     """
     started = time.perf_counter()
     with warnings.catch_warnings(record=True) as caught:

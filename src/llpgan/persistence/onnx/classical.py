@@ -5,6 +5,7 @@ from functools import singledispatch
 import numpy as np
 
 from llpgan.estimators.alternating_mean_map import AlternatingMeanMap
+from llpgan.estimators.bag_boosting import BagBoosting
 from llpgan.estimators.bag_logistic import BagLogistic
 from llpgan.estimators.classical import ClassicalClassifier
 from llpgan.estimators.inv_cal import KernelSigmoid
@@ -14,6 +15,7 @@ from llpgan.estimators.mean_operator import outputs_to_classes
 from llpgan.estimators.one_vs_rest import BinaryClassifier, Sigmoid
 from llpgan.persistence.onnx.kernels import kernel_values
 from llpgan.persistence.onnx.onnx_graph import Graph
+from llpgan.persistence.onnx.trees import boosted_probabilities
 from llpgan.utils.arrays import Array
 
 
@@ -28,7 +30,7 @@ def classical_probabilities(graph: Graph, model: ClassicalClassifier, instances:
 @singledispatch
 def of_features(model: ClassicalClassifier, graph: Graph, features: str) -> str:
     """(rows, classes) of features in one scale."""
-    raise TypeError(f"{type(model).__name__} is no method of llpgan: it cannot be exported")
+    raise TypeError(f"{type(model).__name__} is not a method of llpgan: it cannot be exported")
 
 
 @of_features.register
@@ -48,6 +50,11 @@ def _(model: BagLogistic, graph: Graph, features: str) -> str:
     intercepts = np.stack([(linear.intercept @ classes)[None] for linear in model.models_])
     each = graph.add("Softmax", _linear(graph, features, weights, intercepts), axis=2)
     return graph.add("ReduceMean", each, graph.constant(np.array([0])), keepdims=0)
+
+
+@of_features.register
+def _(model: BagBoosting, graph: Graph, features: str) -> str:
+    return boosted_probabilities(graph, model, features)
 
 
 @of_features.register

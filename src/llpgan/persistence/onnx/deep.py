@@ -13,7 +13,6 @@ from torch import Tensor, nn
 
 from llpgan.estimators.deep import DeepClassifier
 from llpgan.persistence.onnx.onnx_graph import OPSET, ROWS, Graph
-from llpgan.training.losses import proportion_bound
 
 
 class Logits(nn.Module):
@@ -34,8 +33,6 @@ def deep_probabilities(graph: Graph, model: DeepClassifier, instances: str) -> s
     network = exported(Logits(model.classifier_), model.instance_shape_)
     logits = graph.include(network, graph.cast(instances, "float32"))
     probabilities = graph.add("Softmax", graph.cast(logits, "float64"), axis=1)
-    if model._bag_loss() is proportion_bound:
-        probabilities = _bound_undone(graph, model, probabilities)
     return probabilities if model.temperature_ == 1 else _tempered(graph, model.temperature_, probabilities)
 
 
@@ -56,15 +53,6 @@ def exported(network: nn.Module, shape: tuple[int, ...]) -> ModelProto:
         raise ValueError(f"torch cannot export the classifier: {_reason(error)}") from error
     assert program is not None
     return program.model_proto
-
-
-def _bound_undone(graph: Graph, model: DeepClassifier, probabilities: str) -> str:
-    """See :func:`llpgan.estimators.paper_bound.undo_bound`."""
-    size, others = np.array(model.bag_size_), (model.bag_size_ - 1) * np.asarray(model.prior_, np.float64)
-    scaled = graph.add("Mul", probabilities, graph.constant(size))
-    posterior = graph.add("Sub", scaled, graph.constant(others))
-    zero, one = graph.constant(np.array(0.0)), graph.constant(np.array(1.0))
-    return _renormalised(graph, graph.add("Clip", posterior, zero, one))
 
 
 def _tempered(graph: Graph, temperature: float, probabilities: str) -> str:

@@ -6,6 +6,7 @@ import numpy as np
 from onnx import ModelProto
 from sklearn.utils.validation import check_is_fitted
 
+from llpgan.estimators.auto_llp import AutoLLP
 from llpgan.estimators.base import LLPClassifier
 from llpgan.estimators.classical import ClassicalClassifier
 from llpgan.persistence.onnx.classical import classical_probabilities
@@ -37,12 +38,22 @@ def assembled(model: LLPClassifier) -> ModelProto:
 def _probabilities(graph: Graph, model: LLPClassifier, instances: str) -> str:
     if isinstance(model, ClassicalClassifier):
         return classical_probabilities(graph, model, instances)
+    if isinstance(model, AutoLLP):
+        return _weighted_sum(graph, model, instances)
     from llpgan.estimators.deep import DeepClassifier
     from llpgan.persistence.onnx.deep import deep_probabilities
 
     if isinstance(model, DeepClassifier):
         return deep_probabilities(graph, model, instances)
-    raise TypeError(f"{type(model).__name__} is no method of llpgan: it cannot be exported")
+    raise TypeError(f"{type(model).__name__} is not a method of llpgan: it cannot be exported")
+
+
+def _weighted_sum(graph: Graph, model: AutoLLP, instances: str) -> str:
+    parts = [
+        graph.add("Mul", _probabilities(graph, part, instances), graph.constant(np.array(weight)))
+        for part, weight in zip(model.models_, model.weights_.tolist(), strict=True)
+    ]
+    return graph.add("Sum", *parts)
 
 
 def _predict(graph: Graph, model: LLPClassifier, probabilities: str) -> None:

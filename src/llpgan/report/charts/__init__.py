@@ -1,4 +1,4 @@
-"""Charts as SVG inside the page: one function a chart, from the story to markup."""
+"""Charts as SVG inside the page: one function per chart, from the story to markup."""
 
 from llpgan.report.charts.column_chart import MOST_COLUMNS, what_matters
 from llpgan.report.charts.comparison_chart import compared_methods

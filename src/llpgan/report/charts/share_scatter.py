@@ -1,4 +1,4 @@
-"""Predicted against given shares: a point a bag."""
+"""Predicted against given shares: one point per bag."""
 
 import numpy as np
 from markupsafe import Markup

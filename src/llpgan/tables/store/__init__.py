@@ -1,4 +1,4 @@
-"""Bags larger than memory: a folder in which the instances stand bag after bag, and are read as they are needed.
+"""Bags larger than memory: a folder that holds the instances sorted by bag, which are read as needed.
 
 >>> import tempfile
 >>> from llpgan.tables import store as stores

@@ -22,12 +22,19 @@ class SortingWriter:
 
     Rows are gathered until there are many, sorted by bag, and written where those of their bag before them end.
 
-    Args:
-        path: of the file.
-        sizes: of the bags, in the order in which they are to stand.
-        shape: of an instance.
-        dtype: of its values.
+    Parameters
+    ----------
+    path : Path
+        Of the file.
+    sizes : Index
+        Of the bags, in the order in which they are to stand.
+    shape : tuple of int
+        Of an instance.
+    dtype : dtype
+        Of its values.
 
+    Examples
+    --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     with SortingWriter(Path(folder, "x.npy"), np.array([1, 2]), (1,), np.dtype(float)) as writer:

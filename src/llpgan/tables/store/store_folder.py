@@ -37,13 +37,20 @@ ENCODER_TYPES = {
 class Contents:
     """``store.json``: what the other files hold.
 
-    Attributes:
-        shape: of the array of instances, and ``dtype``, its type.
-        n_keys: how many columns a bag's id has; 0 for ids that are values, not tuples.
-        classes: their names, and ``class_type``, the type of these.
-        features: the names of columns, if they have any.
-        encoder: how rows of a user's table become instances, if they were made from one.
-        files: the SHA-256 of the small files.
+    Attributes
+    ----------
+    shape : list of int
+        Of the array of instances, and ``dtype``, its type.
+    n_keys : int
+        How many columns a bag's id has; 0 for ids that are values, not tuples.
+    classes : list of object
+        Their names, and ``class_type``, the type of these.
+    features : list of str or None
+        The names of columns, if they have any.
+    encoder : object
+        How rows of a user's table become instances, if they were made from one.
+    files : dict
+        The SHA-256 of the small files.
     """
 
     shape: list[int]
@@ -57,14 +64,43 @@ class Contents:
 
 
 def is_store(path: Any) -> bool:
-    """Whether this is the path of a store."""
+    """Return whether a path is that of a store.
+
+    Parameters
+    ----------
+    path : object
+        Anything that a user may pass.
+
+    Returns
+    -------
+    bool
+        Whether it is the path of a store.
+    """
     return isinstance(path, str | Path) and (Path(path) / STORE).is_file()
 
 
 def open_store(path: str | Path) -> Bags:
-    """The bags of a store. Their instances stay in its file, and are read as they are needed.
+    """Open the bags of a store.
 
-    What is damaged, cut short or lacking is named. Of the instances only their number and type are checked.
+    The instances stay in their file and are read when they are needed. Of them, only the number and the type are
+    checked; the other files are checked completely.
+
+    Parameters
+    ----------
+    path : str or Path
+        The folder of the store.
+
+    Returns
+    -------
+    Bags
+        The bags of the store.
+
+    Raises
+    ------
+    FileNotFoundError
+        If the folder is not a store, or a file is missing.
+    ValueError
+        If a file is damaged or cut short.
     """
     folder = Path(path)
     if not (folder / STORE).is_file():

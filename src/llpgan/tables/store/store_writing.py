@@ -18,13 +18,24 @@ _ROWS_AT_ONCE = 2**14
 
 
 def store_bags(bags: Bags, to: str | Path, *, overwrite: bool = False) -> Bags:
-    """Write bags to a store, instances that are memory-mapped or in another file too; gives those of the store.
+    """Write bags to a store.
 
-    Args:
-        bags: to store; their instances are read some thousand at a time.
-        to: the folder, which must not exist.
-        overwrite: replace it, if it is a store; other files in it stay there.
+    Parameters
+    ----------
+    bags : Bags
+        The bags. Their instances are read some thousand at a time, also from another file.
+    to : str or Path
+        The folder of the store, which must not exist.
+    overwrite : bool, default=False
+        Whether to replace a store that is there. Other files in the folder are kept.
 
+    Returns
+    -------
+    Bags
+        The bags of the store.
+
+    Examples
+    --------
     >>> import tempfile
     >>> bags = Bags.from_labels([[1.0], [2.0], [6.0]], [0, 1, 0], groups=["a", "b", "a"])
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -48,25 +59,25 @@ def store_bags(bags: Bags, to: str | Path, *, overwrite: bool = False) -> Bags:
 def store_tables(
     data: Any, to: str | Path, proportions: Any = None, *, overwrite: bool = False, **spec: Any
 ) -> Bags:
-    """Write what users have to a store, however much it is.
+    """Write tables of any size to a store.
 
-    The rows are gone through twice: to learn how they are encoded, and to encode them. Memory depends on the
-    number of bags, not on the number of rows. Columns are encoded as :meth:`llpgan.Bags.from_tables` does it, with
-    two exceptions: the medians of numbers are those of 65,536 rows drawn at random, which also tell whether a
-    column of whole numbers is an id; and of a text column with more than 262,144 different values, rare ones may
-    be miscounted by a few.
+    The rows are read twice: first to learn how to encode them, then to encode them. Memory depends on the number
+    of bags, not on the number of rows. Columns are encoded as by :meth:`llpgan.Bags.from_tables`, with two
+    exceptions. The medians of numbers are those of 65,536 rows drawn at random, which also decide whether a column
+    of integers is an id. The counts of rare values may be off by a few in a text column with more than 262,144
+    different values.
 
     Parameters
     ----------
-    data : path or table
-        A Parquet file or a folder of such files, a CSV file, and everything else that ``Bags.from_tables`` takes.
-    to : path
+    data : table or path
+        A Parquet file or a folder of Parquet files, a CSV file, and anything else that ``Bags.from_tables`` takes.
+    to : str or Path
         The folder of the store, which must not exist.
     proportions : table or path, default=None
-        One row per bag: the columns of the bag, and one column per class.
+        A table with one row per bag: the columns of the bag, and one column per class.
     overwrite : bool, default=False
-        Whether to replace the store that is there; other files in its folder stay.
-    **spec
+        Whether to replace a store that is there. Other files in the folder are kept.
+    **spec : dict
         The other parameters of :class:`~llpgan.tables.TableSpec`, such as ``bag``, ``counts`` and ``label``.
 
     Returns
@@ -75,11 +86,19 @@ def store_tables(
         The bags of the store.
     """
     table_spec = TableSpec(proportions=proportions, **spec)
-    inputs = (data, proportions, table_spec.counts)
+    if table_spec.weight is not None:
+        raise ValueError("weight: a store cannot hold weights of rows; make bags in memory (Bags.from_tables)")
+    if table_spec.lower is not None or table_spec.upper is not None or table_spec.proportions_sd is not None:
+        raise ValueError("a store holds exact shares: make bags with bounds or noise in memory (Bags.from_tables)")
+    inputs = (data, *table_spec.tables_of_bags.values())
     with output_folder(Path(to), STORE_FOLDER, overwrite=overwrite, inputs=inputs) as folder:
         refuse_empty_path(data, "data")
         categories = () if table_spec.columns is None else table_spec.columns.categories
         survey = surveyed(open_stream(data, categories, table_spec.bag_ids), table_spec)
+        if survey.shares.known is not None:
+            raise ValueError(
+                "a store holds exact shares: make bags with unknown ones in memory (Bags.from_tables)"
+            )
         _write_instances(folder / INSTANCES, survey)
         shares, encoder = survey.shares, survey.encoder
         checked = validation.proportions(shares.proportions, survey.bag_ids, table_spec.tolerance)

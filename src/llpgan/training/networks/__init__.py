@@ -1,7 +1,7 @@
-"""Networks: classifiers, which give logits and features, and generators, which turn noise into instances.
+"""Networks: classifiers, which return logits and features, and generators, which turn noise into instances.
 
-Each is made by a function of the instances' shape, and :func:`default_pair` chooses by that shape. Any module
-of your own that keeps the two contracts serves as well.
+Each network is made by a function of the shape of an instance, and :func:`default_pair` selects one by that shape.
+Any module of your own with the same inputs and outputs can be used instead.
 
 >>> import torch
 >>> classifier = mnist_classifier((1, 28, 28), n_classes=10)

@@ -17,7 +17,27 @@ from llpgan.training.networks.network_parts import (
 
 
 def ladder_mnist_classifier(shape: Shape, n_classes: int, activation: Activation = nn.ReLU) -> Classifier:
-    """The ladder network's CNN for MNIST (Rasmus et al., 2015)."""
+    """Make the convolutional network of the ladder network for MNIST.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        The shape of an image: channels, height and width.
+    n_classes : int
+        The number of classes.
+    activation : callable, default=ReLU
+        A function that makes an activation.
+
+    Returns
+    -------
+    Classifier
+        The network.
+
+    References
+    ----------
+    .. [1] A. Rasmus, H. Valpola, M. Honkala, M. Berglund and T. Raiko, "Semi-supervised learning with ladder
+       networks", Advances in Neural Information Processing Systems 28, 2015.
+    """
     channels, _, _ = image_shape(shape)
     body = nn.Sequential(
         nn.Conv2d(channels, 32, 5, padding=2),
@@ -36,9 +56,28 @@ def ladder_mnist_classifier(shape: Shape, n_classes: int, activation: Activation
 
 
 def ladder_cifar_classifier(shape: Shape, n_classes: int, activation: Activation = leaky_relu) -> Classifier:
-    """The ladder network's CNN for CIFAR-10 (ConvPool-CNN-C with batch norm; Rasmus et al., 2015).
+    """Make the convolutional network of the ladder network for CIFAR-10 (ConvPool-CNN-C with batch normalization).
 
-    Its last layers, a convolution to K maps and their mean, stand in the head.
+    Its last layers, a convolution to K maps and their mean, are in the head.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        The shape of an image: channels, height and width.
+    n_classes : int
+        The number of classes.
+    activation : callable, default=leaky_relu
+        A function that makes an activation.
+
+    Returns
+    -------
+    Classifier
+        The network.
+
+    References
+    ----------
+    .. [1] A. Rasmus, H. Valpola, M. Honkala, M. Berglund and T. Raiko, "Semi-supervised learning with ladder
+       networks", Advances in Neural Information Processing Systems 28, 2015.
     """
     channels, _, _ = image_shape(shape)
     body = nn.Sequential(
@@ -58,7 +97,27 @@ def ladder_cifar_classifier(shape: Shape, n_classes: int, activation: Activation
 
 
 def nin_classifier(shape: Shape, n_classes: int, activation: Activation = nn.ReLU) -> Classifier:
-    """Network in network (Lin et al., 2013), the baseline for SVHN and CIFAR-100."""
+    """Make a network in network, the supervised baseline for SVHN and CIFAR-100.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        The shape of an image: channels, height and width.
+    n_classes : int
+        The number of classes.
+    activation : callable, default=ReLU
+        A function that makes an activation.
+
+    Returns
+    -------
+    Classifier
+        The network.
+
+    References
+    ----------
+    .. [1] M. Lin, Q. Chen and S. Yan, "Network in network", International Conference on Learning Representations,
+       2014.
+    """
     channels, _, _ = image_shape(shape)
 
     def block(inputs: int, widths: tuple[int, int], size: int) -> nn.Module:

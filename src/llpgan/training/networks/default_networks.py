@@ -19,7 +19,21 @@ MakeGenerator = Callable[[Shape, int, Activation], nn.Module]  # shape, size of 
 
 
 class Pair(NamedTuple):
-    """A classifier and the generator that goes with it, as functions that make them, and Adam's settings."""
+    """A classifier and its generator, as functions that make them, with the settings of Adam.
+
+    Attributes
+    ----------
+    classifier : callable
+        A function that makes the classifier from the shape of an instance, the number of classes and the
+        activation.
+    generator : callable
+        A function that makes the generator from the shape of an instance, the size of the noise and the
+        activation.
+    learning_rate : float
+        The learning rate of Adam.
+    betas : tuple of float
+        The two decay rates of Adam.
+    """
 
     classifier: MakeClassifier
     generator: MakeGenerator
@@ -28,11 +42,25 @@ class Pair(NamedTuple):
 
 
 def default_pair(shape: Shape) -> Pair:
-    """Dense for tables; for images the paper's MNIST pair up to 28 x 28 in one channel, else CIFAR's.
+    """Return the default networks for the shape of the instances.
 
-    The paper's networks become sure of themselves; gradients then all but vanish, until a bag comes that is not
-    met. With Adam's betas (0.5, 0.999) it moves weights by 16 times the rate, and all that was learned may be lost
-    within an epoch; with (0.5, 0.99) by 5 times at most. CIFAR's nine layers go astray at a rate of 1e-3.
+    These are dense networks for tables, and for images the networks of the paper: those for MNIST if images have
+    one channel and at most 28 x 28 pixels, otherwise those for CIFAR.
+
+    With the networks of the paper, gradients almost vanish once they are confident, until a bag comes that they do
+    not fit. With betas (0.5, 0.999), Adam then changes weights by up to 16 times the learning rate, which can
+    destroy within an epoch what was learned; with (0.5, 0.99) it is at most 5 times. The nine layers for CIFAR
+    diverge at a learning rate of 0.001.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        The shape of an instance.
+
+    Returns
+    -------
+    Pair
+        The networks, and the settings of Adam.
     """
     if len(shape) == 1:
         return Pair(mlp_classifier, mlp_generator, 3e-3, (0.5, 0.999))

@@ -18,9 +18,29 @@ def mlp_classifier(
     input_dropout: float = 0.1,
     dropout: float = 0.3,
 ) -> Classifier:
-    """Dense layers for a table's row, or for an image taken as one.
+    """Make a classifier of dense layers, for tables or for images taken as rows of pixels.
 
-    Few bags of many instances leave a network much freedom: dropout takes most of it back.
+    Few bags of many instances leave a network much freedom, which dropout reduces.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        The shape of an instance.
+    n_classes : int
+        The number of classes.
+    activation : callable, default=leaky_relu
+        A function that makes an activation.
+    hidden : sequence of int, default=(256, 256)
+        The widths of the hidden layers.
+    input_dropout : float, default=0.1
+        The dropout rate of the inputs.
+    dropout : float, default=0.3
+        The dropout rate of the hidden layers.
+
+    Returns
+    -------
+    Classifier
+        The network.
     """
     widths = [prod(shape), *hidden]
     layers = [nn.Sequential(nn.Linear(a, b), activation(), Dropout(dropout)) for a, b in pairwise(widths)]
@@ -31,7 +51,24 @@ def mlp_classifier(
 def mlp_generator(
     shape: Shape, noise_size: int, activation: Activation = leaky_relu, hidden: Sequence[int] = (256, 256)
 ) -> nn.Module:
-    """Dense layers with batch norm from noise to a row; the last is linear, since a table has no range."""
+    """Make a generator of dense layers with batch normalization; the last layer is linear.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        The shape of an instance.
+    noise_size : int
+        The number of dimensions of the noise.
+    activation : callable, default=leaky_relu
+        A function that makes an activation.
+    hidden : sequence of int, default=(256, 256)
+        The widths of the hidden layers.
+
+    Returns
+    -------
+    torch.nn.Module
+        The network.
+    """
     widths = [noise_size, *hidden]
     layers = [nn.Sequential(nn.Linear(a, b), nn.BatchNorm1d(b), activation()) for a, b in pairwise(widths)]
     return nn.Sequential(*layers, nn.Linear(widths[-1], prod(shape)), nn.Unflatten(1, shape))

@@ -21,10 +21,20 @@ _SAME = 1e-6  # a channel whose values differ by less, relative to the largest, 
 
 
 def he_weights(network: nn.Module) -> None:
-    """Draw all weights from He's normal law (He et al., 2015), for leaky ReLUs, and set all biases to zero.
+    """Initialize all weights with He's normal distribution for leaky ReLUs, and all biases with zero.
 
-    A weight of a transposed convolution with stride s meets only 1/s² of the kernel at each pixel, and is drawn so
-    much larger.
+    At each pixel, a transposed convolution with stride s uses only 1/s² of its kernel, so its weights are drawn
+    accordingly larger.
+
+    Parameters
+    ----------
+    network : torch.nn.Module
+        The network, which is changed in place.
+
+    References
+    ----------
+    .. [1] K. He, X. Zhang, S. Ren and J. Sun, "Delving deep into rectifiers", International Conference on Computer
+       Vision, 2015.
     """
     for layer in network.modules():
         if not isinstance(layer, _LAYERS + _TRANSPOSED):
@@ -39,18 +49,28 @@ def he_weights(network: nn.Module) -> None:
 
 @torch.no_grad()
 def settle(network: nn.Module, instances: Tensor, last: float = 0.1) -> None:
-    """Scale and shift each layer so that on these instances every channel has mean 0 and standard deviation 1.
+    """Scale and shift each layer so that every channel has mean 0 and standard deviation 1 on some instances.
 
-    One pass is enough: each layer is settled when the instances reach it, and passes on what it will say from then
-    on (Salimans and Kingma, 2016). Dropout is off meanwhile. A channel that is the same for all instances is only
-    shifted.
+    One pass is enough: each layer is scaled when the instances reach it, and passes on its new output [1]_.
+    Dropout is off meanwhile. A channel that is constant is only shifted.
 
-    Args:
-        network: whose weights change.
-        instances: some hundred of those that it will see, in the range that it takes.
-        last: the standard deviation of what the last layer says. Logits should start small: a network that is sure
-            of random classes finds the nearest way to meet its bags, and keeps most of them.
+    Parameters
+    ----------
+    network : torch.nn.Module
+        The network, which is changed in place.
+    instances : Tensor of shape (n_samples, ...)
+        Some hundred training instances, in the range that the network takes.
+    last : float, default=0.1
+        The standard deviation of the output of the last layer. Logits should start small: a network that is
+        confident in random classes fits its bags by the nearest way, and keeps most of these classes.
 
+    References
+    ----------
+    .. [1] T. Salimans and D. P. Kingma, "Weight normalization", Advances in Neural Information Processing Systems
+       29, 2016.
+
+    Examples
+    --------
     >>> network = nn.Sequential(nn.Linear(3, 5), nn.ReLU(), nn.Linear(5, 2))
     >>> instances = torch.randn(100, 3)
     >>> settle(network, instances)
@@ -75,15 +95,38 @@ def settle(network: nn.Module, instances: Tensor, last: float = 0.1) -> None:
 
 
 def settles(network: nn.Module) -> bool:
-    """Whether the network, or a part of it, asks for settled weights."""
+    """Return whether a network, or a part of it, asks for its first weights to be scaled by :func:`settle`.
+
+    Parameters
+    ----------
+    network : torch.nn.Module
+        The network.
+
+    Returns
+    -------
+    bool
+        Whether it does.
+    """
     return any(getattr(part, "settles", False) for part in network.modules())
 
 
 @torch.no_grad()
 def signal(network: nn.Module, instances: Tensor) -> float:
-    """How well a classifier's first weights tell instances apart: the lesser spread of its features and logits.
+    """Measure how well the first weights of a classifier tell instances apart.
 
-    Batch norm counts as in training, dropout as in prediction.
+    Batch normalization is used as in training, and dropout as in prediction.
+
+    Parameters
+    ----------
+    network : torch.nn.Module
+        The classifier.
+    instances : Tensor of shape (n_samples, ...)
+        Some instances.
+
+    Returns
+    -------
+    float
+        The smaller of the relative spreads of features and logits: 0 if they are the same for all instances.
     """
     tried = copy.deepcopy(network).train()
     for layer in tried.modules():

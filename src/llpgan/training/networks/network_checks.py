@@ -7,7 +7,24 @@ from llpgan.training.networks.network_parts import Shape
 
 
 def check_classifier(network: nn.Module, shape: Shape, n_classes: int) -> None:
-    """Refuse a classifier that does not turn instances of this shape into logits and features."""
+    """Check that a classifier returns logits and features for instances of a shape.
+
+    Parameters
+    ----------
+    network : torch.nn.Module
+        The classifier.
+    shape : tuple of int
+        The shape of an instance.
+    n_classes : int
+        The number of classes.
+
+    Raises
+    ------
+    TypeError
+        If it does not return a pair.
+    ValueError
+        If it does not take such instances, or returns tensors of another shape.
+    """
     output = _tried(network, torch.zeros(2, *shape), f"instances of shape {shape}")
     if not (isinstance(output, tuple) and len(output) == 2):
         raise TypeError(f"the classifier must return a pair, logits and features, not a {type(output).__name__}")
@@ -19,7 +36,22 @@ def check_classifier(network: nn.Module, shape: Shape, n_classes: int) -> None:
 
 
 def check_generator(network: nn.Module, shape: Shape, noise_size: int) -> None:
-    """Refuse a generator that does not turn noise of this size into instances of this shape."""
+    """Check that a generator turns noise into instances of a shape.
+
+    Parameters
+    ----------
+    network : torch.nn.Module
+        The generator.
+    shape : tuple of int
+        The shape of an instance.
+    noise_size : int
+        The number of dimensions of the noise.
+
+    Raises
+    ------
+    ValueError
+        If it does not take such noise, or returns something else.
+    """
     fakes = _tried(network, torch.zeros(2, noise_size), f"noise of size {noise_size}")
     if not isinstance(fakes, Tensor) or fakes.shape != (2, *shape):
         given = tuple(fakes.shape) if isinstance(fakes, Tensor) else type(fakes).__name__

@@ -13,20 +13,32 @@ Activation = Callable[[], nn.Module]
 
 
 class Output(NamedTuple):
-    """What a classifier says of N instances: logits ``(N, K)`` and the features before them ``(N, F)``."""
+    """The output of a classifier for a batch of instances.
+
+    Attributes
+    ----------
+    logits : Tensor of shape (n_samples, n_classes)
+        The logits of the classes.
+    features : Tensor of shape (n_samples, n_features)
+        The features from which the logits are computed.
+    """
 
     logits: Tensor
     features: Tensor
 
 
 class Classifier(nn.Module):
-    """A body that makes features and a head that makes logits of them.
+    """A classifier of a body, which computes features, and a head, which computes logits from them.
 
-    Args:
-        body: from instances to features.
-        head: from features to logits.
-        settles: whether an estimator that makes this network settles its first weights on the training instances
-            (:func:`~llpgan.training.networks.settle`), as deep networks need.
+    Parameters
+    ----------
+    body : torch.nn.Module
+        The network from instances to features.
+    head : torch.nn.Module
+        The network from features to logits.
+    settles : bool, default=False
+        Whether an estimator that makes this network scales its first weights on the training instances
+        (:func:`~llpgan.training.networks.settle`), as deep networks need.
     """
 
     def __init__(self, body: nn.Module, head: nn.Module, *, settles: bool = False) -> None:
@@ -38,7 +50,18 @@ class Classifier(nn.Module):
             he_weights(self)
 
     def forward(self, instances: Tensor) -> Output:
-        """Logits of the K real classes, and the features that feature matching compares."""
+        """Compute the logits and features of a batch of instances.
+
+        Parameters
+        ----------
+        instances : Tensor of shape (n_samples, ...)
+            The instances.
+
+        Returns
+        -------
+        Output
+            The logits of the classes, and the features that feature matching compares.
+        """
         features = self.body(instances)
         return Output(self.head(features), features)
 

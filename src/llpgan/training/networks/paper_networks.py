@@ -20,7 +20,22 @@ from llpgan.training.networks.network_parts import (
 
 
 def mnist_classifier(shape: Shape, n_classes: int, activation: Activation = leaky_relu) -> Classifier:
-    """The discriminator for MNIST: three convolutions and a dense layer of 1024."""
+    """Make the classifier of the paper for MNIST: three convolutions and a dense layer of 1024 units.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        The shape of an image: channels, height and width.
+    n_classes : int
+        The number of classes.
+    activation : callable, default=leaky_relu
+        A function that makes an activation.
+
+    Returns
+    -------
+    Classifier
+        The network.
+    """
     channels, height, width = image_shape(shape)
     body = nn.Sequential(
         nn.Conv2d(channels, 32, 5, stride=2, padding=2),
@@ -37,7 +52,22 @@ def mnist_classifier(shape: Shape, n_classes: int, activation: Activation = leak
 
 
 def mnist_generator(shape: Shape, noise_size: int, activation: Activation = leaky_relu) -> nn.Module:
-    """The generator for MNIST: three dense layers with batch norm, tanh at the end."""
+    """Make the generator of the paper for MNIST: three dense layers with batch normalization, and tanh.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        The shape of an image: channels, height and width.
+    noise_size : int
+        The number of dimensions of the noise.
+    activation : callable, default=leaky_relu
+        A function that makes an activation.
+
+    Returns
+    -------
+    torch.nn.Module
+        The network.
+    """
     channels, height, width = image_shape(shape)
     pixels = channels * height * width
     return nn.Sequential(
@@ -60,10 +90,27 @@ def cifar_classifier(
     activation: Activation = leaky_relu,
     dropout: tuple[float, float, float] = (0.06, 0.15, 0.15),
 ) -> Classifier:
-    """The discriminator for CIFAR-10, SVHN and CIFAR-100: nine convolutions, dropout, global mean.
+    """Make the classifier of the paper for CIFAR-10, SVHN and CIFAR-100, with less dropout.
 
-    Its first weights are settled on the training instances. As published
-    (:func:`published_cifar_classifier`), dropout drowns the signal of bags; three tenths of it serve better.
+    It has nine convolutions, dropout and a global mean. Its first weights are scaled on the training instances.
+    With the dropout of the paper (:func:`published_cifar_classifier`) the signal of bags is lost in noise; by
+    default it has three tenths of it.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        The shape of an image: channels, height and width.
+    n_classes : int
+        The number of classes.
+    activation : callable, default=leaky_relu
+        A function that makes an activation.
+    dropout : tuple of float, default=(0.06, 0.15, 0.15)
+        The dropout rates of the input, after the third and after the sixth convolution.
+
+    Returns
+    -------
+    Classifier
+        The network.
     """
     channels, _, _ = image_shape(shape)
     first, second, third = dropout
@@ -90,12 +137,44 @@ def cifar_classifier(
 
 
 def published_cifar_classifier(shape: Shape, n_classes: int, activation: Activation = leaky_relu) -> Classifier:
-    """The same with as much dropout as the paper's table has."""
+    """Make the classifier of the paper for CIFAR-10, SVHN and CIFAR-100, with as much dropout as in the paper.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        The shape of an image: channels, height and width.
+    n_classes : int
+        The number of classes.
+    activation : callable, default=leaky_relu
+        A function that makes an activation.
+
+    Returns
+    -------
+    Classifier
+        The network.
+    """
     return cifar_classifier(shape, n_classes, activation, dropout=(0.2, 0.5, 0.5))
 
 
 def cifar_generator(shape: Shape, noise_size: int, activation: Activation = leaky_relu) -> nn.Module:
-    """The generator for CIFAR-10, SVHN and CIFAR-100: three transposed convolutions, each doubling the side."""
+    """Make the generator of the paper for CIFAR-10, SVHN and CIFAR-100.
+
+    It has a dense layer and three transposed convolutions, each of which doubles the height and width.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        The shape of an image: channels, height and width.
+    noise_size : int
+        The number of dimensions of the noise.
+    activation : callable, default=leaky_relu
+        A function that makes an activation.
+
+    Returns
+    -------
+    torch.nn.Module
+        The network.
+    """
     channels, height, width = image_shape(shape)
     top, left = halved(height, 3), halved(width, 3)
 

@@ -3,7 +3,7 @@
 A batch of instances comes as logits ``(N, K)`` of the K real classes. A discriminator's (K+1)-th logit, "fake",
 is fixed at zero, so with z = logsumexp(logits): P(real | x) = σ(z) and P(fake | x) = σ(−z), and the softmax
 over the K logits is the paper's normalised posterior. Bags may differ in size: ``bag_index`` names each
-instance's bag, and ``proportions`` ``(n, K)`` has a row a bag.
+instance's bag, and ``proportions`` ``(n, K)`` has one row per bag.
 
 >>> import torch
 >>> logits, bag_index = torch.tensor([[4.0, 0.0], [0.0, 4.0]]), torch.tensor([0, 0])
@@ -35,20 +35,24 @@ def bag_means(values: Tensor, bag_index: Tensor, n_bags: int) -> Tensor:
     return total / _sizes(bag_index, values, n_bags)
 
 
-def proportion_loss(logits: Tensor, bag_index: Tensor, proportions: Tensor) -> Tensor:
-    """Exact cross-entropy of bags, L_prop: −mean_i p_i · log p̄_i, where p̄_i is the bag's mean posterior."""
-    log_means = log_bag_means(logits.log_softmax(1), bag_index, len(proportions))
-    return -(proportions * log_means).sum(1).mean()
+def proportion_loss(
+    logits: Tensor,
+    bag_index: Tensor,
+    proportions: Tensor,
+    log_weights: Tensor | None = None,
+    bag_weights: Tensor | None = None,
+) -> Tensor:
+    """Exact cross-entropy of bags, L_prop: −mean_i p_i · log p̄_i, where p̄_i is the bag's mean posterior.
 
-
-def proportion_bound(logits: Tensor, bag_index: Tensor, proportions: Tensor) -> Tensor:
-    """The paper's bound in Ṽ (eq. 6), log and mean swapped: −mean_i p_i · mean_j log f(x_ij).
-
-    By Jensen it is never below :func:`proportion_loss`. Its minimiser is not a classifier but the prior with a
-    1/m part of signal: see :func:`llpgan.estimators.paper_bound.undo_bound`.
+    ``log_weights`` are the logarithms of the instances' weights, whose mean in each bag is one; ``bag_weights``
+    say how much each bag counts in the mean.
     """
-    mean_logs = bag_means(logits.log_softmax(1), bag_index, len(proportions))
-    return -(proportions * mean_logs).sum(1).mean()
+    log_posterior = logits.log_softmax(1)
+    if log_weights is not None:
+        log_posterior = log_posterior + log_weights[:, None]
+    log_means = log_bag_means(log_posterior, bag_index, len(proportions))
+    losses = -(proportions * log_means).sum(1)
+    return losses.mean() if bag_weights is None else (losses * bag_weights).mean()
 
 
 def sampling_correction(logits: Tensor, bag_index: Tensor, proportions: Tensor, full_sizes: Tensor) -> Tensor:
@@ -56,7 +60,7 @@ def sampling_correction(logits: Tensor, bag_index: Tensor, proportions: Tensor, 
 
     The log of a sample's mean p̄ lies below that of the bag's, since log is concave: by σ²(1 − s/m) / (2 s p̄²) for
     a sample of s of m without replacement. Left in, that pulls each sample, and so each instance, to the bag's
-    proportions: the trap of :func:`proportion_bound`, which is a sample of one.
+    proportions: the trap of :func:`~llpgan.training.losses.proportion_bound`, which is a sample of one.
     """
     n_bags = len(proportions)
     log_posterior = logits.log_softmax(1)
@@ -106,9 +110,6 @@ def pull_away(features: Tensor) -> Tensor:
     cosines = directions @ directions.T
     others = cosines - torch.diag_embed(cosines.diagonal())
     return others.square().sum() / (n * (n - 1))
-
-
-PROPORTION_LOSSES: dict[str, ProportionLoss] = {"exact": proportion_loss, "bound": proportion_bound}
 
 
 def _sizes(bag_index: Tensor, like: Tensor, n_bags: int) -> Tensor:

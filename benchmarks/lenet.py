@@ -1,0 +1,25 @@
+"""LeNet-5, the network of most reports on Fashion-MNIST since the paper."""
+
+from torch import nn
+
+from llpgan.training.networks.network_parts import Activation, Classifier, Shape, image_shape
+
+
+def lenet(shape: Shape, n_classes: int, activation: Activation = nn.ReLU) -> Classifier:
+    """Two convolutions of 5 × 5 with pooling, and dense layers of 120 and 84 (LeCun et al., 1998)."""
+    channels, height, width = image_shape(shape)
+    side_pixels = (height // 2 - 4) // 2 * ((width // 2 - 4) // 2)
+    body = nn.Sequential(
+        nn.Conv2d(channels, 6, 5, padding=2),
+        activation(),
+        nn.MaxPool2d(2),
+        nn.Conv2d(6, 16, 5),
+        activation(),
+        nn.MaxPool2d(2),
+        nn.Flatten(),
+        nn.Linear(16 * side_pixels, 120),
+        activation(),
+        nn.Linear(120, 84),
+        activation(),
+    )
+    return Classifier(body, nn.Linear(84, n_classes), settles=True)

@@ -1,0 +1,190 @@
+"""Every deep method on the same bags, with one network and one number of epochs for all, in the last epoch.
+
+``python -m benchmarks methods_since`` runs all problems whose data are there; ``python -m benchmarks.methods_since
+digits-64 election`` some of them. Rows go to ``results/methods_since.jsonl``, their table to
+``results/methods_since.md``; rows that are there already are not run again. Settings are the defaults; test labels
+judge, and choose nothing. The time is that of the processor, since the machine may be shared.
+"""
+
+import statistics
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import product
+from typing import Any
+
+import torch
+from sklearn.base import clone
+
+from benchmarks.data_folders import folder_of
+from benchmarks.lenet import lenet
+from benchmarks.rows import RESULTS, Row, as_markdown, measured_rows, write_aside
+from llpgan import DLLP, DSQ, LLPFC, LLPGAN, LLPVAT, ROT, Bags, CountLLP, MixBag, MomentMatching
+from llpgan.data.bagging import dirichlet_bags, into_bags, random_bags
+from llpgan.data.datasets import load_digits, load_fashion_mnist, load_mnist
+from llpgan.data.datasets.election import load_election
+from llpgan.data.datasets.split import Split
+from llpgan.estimators.deep import DeepClassifier
+from llpgan.utils.arrays import Array
+
+LATER = ("MomentMatching", "CountLLP", "DSQ", "ROT", "LLPVAT", "MixBag", "LLPFC")
+METHODS: dict[str, DeepClassifier] = {
+    "DLLP": DLLP(),
+    "LLPGAN": LLPGAN(),
+    "MomentMatching": MomentMatching(),
+    "LLPGAN, moments": LLPGAN(proportion_loss="moments"),
+    "CountLLP": CountLLP(),
+    "CountLLP, sigmoid heads": CountLLP(heads="sigmoid"),
+    "ROT": ROT(),
+    "ROT, hard": ROT(hard=True, relaxation=None, sinkhorn_iterations=3),
+    "LLP-DC": DLLP(proportion_loss="assignment"),
+    "MixBag": MixBag(),
+    "LLPVAT": LLPVAT(),
+    "DSQ": DSQ(),
+    "EasyLLP": DLLP(proportion_loss="easyllp"),
+    "LLPFC": LLPFC(),
+}
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Bags to learn from and labelled instances to judge by, drawn anew for each seed."""
+
+    title: str
+    make: Callable[[int], tuple[Bags, Array, Array]]  # from a seed to bags, test instances and labels
+    epochs: int
+    seeds: int
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+def of_split(load: Callable[[int], Split], bag_size: int, seed: int) -> tuple[Bags, Array, Array]:
+    split = load(seed)
+    groups = random_bags(len(split.labels), bag_size, seed)
+    return into_bags(split.instances, split.labels, groups), split.test_instances, split.test_labels
+
+
+def unequal_digits(bag_size: int, concentration: float, seed: int) -> tuple[Bags, Array, Array]:
+    split = load_digits(seed)
+    groups = dirichlet_bags(split.labels, bag_size, concentration, seed)
+    return into_bags(split.instances, split.labels, groups), split.test_instances, split.test_labels
+
+
+def election(seed: int) -> tuple[Bags, Array, Array]:
+    """The people themselves are judged: their votes are in no bag, only official results are."""
+    data = load_election()
+    return data.bags, data.bags.instances, data.votes
+
+
+def images(load: Callable[[Any], Split], folder: str, seed: int) -> Split:
+    return load(folder_of(folder))
+
+
+def problems() -> dict[str, Problem]:
+    """By name; those of data that are not there fail when they are run."""
+    found = {
+        f"digits-{size}": Problem(f"digits, random bags of {size}", partial(of_split, load_digits, size), 60, 3)
+        for size in (16, 64)
+    }
+    found["digits-unequal"] = Problem(
+        "digits, bags of 64 that differ (Dirichlet 0.3)", partial(unequal_digits, 64, 0.3), 60, 3
+    )
+    found["election"] = Problem(
+        "the election, 51 states, not calibrated", election, 30, 2, {"calibrate": False, "learning_rate": 1e-3}
+    )
+    for name, title, load in (
+        ("fashion-mnist", "Fashion-MNIST, LeNet-5", load_fashion_mnist),
+        ("mnist", "MNIST", load_mnist),
+    ):
+        network = {"classifier": lenet, "activation": "relu"} if name == "fashion-mnist" else {}
+        for size in (16, 64, 128, 256, 1024):
+            make = partial(of_split, partial(images, load, name), size)
+            found[f"{name}-{size}"] = Problem(f"{title}, random bags of {size}", make, 20, 2, network)
+    return found
+
+
+PROBLEMS = problems()
+
+
+def run(names: list[str] | None = None) -> list[Row]:
+    torch.set_num_threads(1)  # methods side by side are quicker than threads
+    chosen = list(names or PROBLEMS)
+    cells = (
+        (problem, method, seed)
+        for problem in chosen
+        for seed, method in product(range(PROBLEMS[problem].seeds), METHODS)
+    )
+    rows = measured_rows(RESULTS / "methods_since.jsonl", ("problem", "method", "seed"), cells, measured)
+    write_aside(RESULTS / "methods_since.md", page(rows))
+    return summary(rows)
+
+
+def measured(problem: str, method: str, seed: int) -> Row:
+    """Accuracy after the last epoch; or why the method does not take these bags."""
+    about = PROBLEMS[problem]
+    bags, instances, labels = about.make(seed)
+    model: DeepClassifier = clone(METHODS[method])
+    model.set_params(epochs=about.epochs, random_state=seed, **about.settings)
+    started = time.process_time()
+    try:
+        model.fit_bags(bags)
+    except ValueError as error:
+        return {"refused": str(error)}
+    return {
+        "accuracy": float((model.predict(instances) == labels).mean()),
+        "cpu_seconds": round(time.process_time() - started, 1),
+        "epochs": about.epochs,
+        "settings": {name: getattr(value, "__name__", repr(value)) for name, value in model.get_params().items()},
+    }
+
+
+def page(rows: list[Row]) -> str:
+    """The table with its explanation."""
+    text = (
+        "Accuracy on test instances (%) after the last epoch, mean and standard deviation over draws of bags; "
+        "default settings, one network and one number of epochs for all methods of a problem; made from "
+        "`methods_since.jsonl`. Time is of one processor core, relative to DLLP's on the same bags."
+    )
+    return as_markdown("The deep methods since the paper", text, summary(rows))
+
+
+def summary(rows: list[Row]) -> list[Row]:
+    """One row per method, two columns per problem."""
+    there = [name for name in PROBLEMS if any(row["problem"] == name for row in rows)]
+    return [{"method": method} | summarised(rows, method, there) for method in METHODS]
+
+
+def summarised(rows: list[Row], method: str, names: list[str]) -> Row:
+    cells: Row = {}
+    for name in names:
+        found = [row for row in rows if (row["problem"], row["method"]) == (name, method)]
+        title = PROBLEMS[name].title
+        cells[title] = accuracies(found)
+        cells[f"time, {name}"] = relative_time(rows, found)
+    return cells
+
+
+def accuracies(found: list[Row]) -> str:
+    if any("refused" in row for row in found):
+        return "refused"
+    values = [100 * row["accuracy"] for row in found]
+    if not values:
+        return ""
+    mean = f"{statistics.mean(values):.2f}"
+    return mean if len(values) < 2 else f"{mean} ± {statistics.stdev(values):.2f} ({len(values)})"
+
+
+def relative_time(rows: list[Row], found: list[Row]) -> str:
+    """The median ratio to DLLP with the same problem and seed."""
+    plain = {(row["problem"], row["seed"]): row["cpu_seconds"] for row in rows if row["method"] == "DLLP"}
+    ratios = [
+        row["cpu_seconds"] / plain[row["problem"], row["seed"]]
+        for row in found
+        if "cpu_seconds" in row and (row["problem"], row["seed"]) in plain
+    ]
+    return f"{statistics.median(ratios):.1f}" if ratios else ""
+
+
+if __name__ == "__main__":
+    run(sys.argv[1:])

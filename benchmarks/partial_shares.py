@@ -1,0 +1,126 @@
+"""Shares that are unknown, bounded or noisy, and what it is worth to say so: digits and Adult, three draws.
+
+For each form of proportions: the test accuracy from clean shares, from what is known when the method is told of
+it, and from the same figures taken at face value. Rows go to ``results/partial_shares.jsonl``.
+"""
+
+import statistics
+from collections.abc import Callable
+from functools import cache
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from benchmarks.data_folders import folder_of
+from benchmarks.rows import RESULTS, Row, as_markdown, measured_rows, write_aside
+from llpgan import BagLogistic, Bags
+from llpgan.data.bagging import random_bags
+from llpgan.data.datasets import load_adult, load_digits
+from llpgan.tables import TableEncoder, open_rows
+from llpgan.utils.arrays import Array
+
+DATA, BAG_SIZES, DRAWS = ("digits", "adult"), (16, 64), range(3)
+NAMES = ("data", "bag_size", "form", "told", "draw")
+Options = dict[str, Any]
+
+
+def _clean(shares: Array, _: np.random.Generator, told: bool) -> Options:
+    return {"proportions": shares}
+
+
+def _largest_unknown(shares: Array, rng: np.random.Generator, told: bool) -> Options:
+    """Two classes drawn at random are not reported; at face value, what is left is divided equally."""
+    unknown = np.argsort(rng.random(shares.shape), axis=1) < 2
+    left = np.where(unknown, shares, 0).sum(axis=1, keepdims=True)
+    if told:
+        return {"proportions": np.where(unknown, np.nan, shares), "partial": True}
+    return {"proportions": np.where(unknown, left / 2, shares)}
+
+
+def _bounds(shares: Array, rng: np.random.Generator, told: bool) -> Options:
+    """Each share is known to lie in an interval of width 0.1; at face value, its middle is taken."""
+    middle = shares + rng.uniform(-0.05, 0.05, shares.shape)
+    low, high = np.clip(middle - 0.05, 0, 1), np.clip(middle + 0.05, 0, 1)
+    return {"lower": low, "upper": high} if told else {"proportions": _as_shares((low + high) / 2)}
+
+
+def _noise(sd: float, shares: Array, rng: np.random.Generator, told: bool) -> Options:
+    noisy = shares + rng.normal(scale=sd, size=shares.shape)
+    return {"proportions": noisy, "proportions_sd": sd} if told else {"proportions": _as_shares(noisy)}
+
+
+def _as_shares(values: Array) -> Array:
+    """Clipped and divided by their sum, as anybody would."""
+    positive = np.maximum(values, 0)
+    return positive / positive.sum(axis=1, keepdims=True)
+
+
+FORMS: dict[str, Callable[[Array, np.random.Generator, bool], Options]] = {
+    "clean": _clean,
+    "two classes unknown": _largest_unknown,
+    "intervals of ±0.05": _bounds,
+    "noise of sd 0.05": lambda *of: _noise(0.05, *of),
+    "noise of sd 0.15": lambda *of: _noise(0.15, *of),
+}
+
+
+def run() -> list[Row]:
+    grid = product(DATA, BAG_SIZES, FORMS, (True, False), DRAWS)
+    cells = (cell for cell in grid if _makes_sense(*cell))
+    rows = measured_rows(RESULTS / "partial_shares.jsonl", NAMES, cells, measured)
+    found = summary(rows)
+    about = (
+        "Test accuracy (%) of BagLogistic with 20 resamples, mean and standard deviation over three draws of bags "
+        "and noise. Told: the method knows the form of the shares. Ignored: it takes the middle of the "
+        "intervals, equal parts of what is unknown, and noisy shares clipped to [0, 1] and renormalised."
+    )
+    write_aside(RESULTS / "partial_shares.md", as_markdown("Shares of which less is known", about, found))
+    return found
+
+
+def _makes_sense(data: str, bag_size: int, form: str, told: bool, draw: int) -> bool:
+    """Clean shares have nothing to ignore, and of two classes none can be unknown without the other."""
+    return not (form == "clean" and not told) and not (data == "adult" and "unknown" in form)
+
+
+@cache
+def _data(name: str, draw: int) -> tuple[Array, Array, Array, Array]:
+    if name == "digits":
+        digits = load_digits(draw)
+        return digits.instances, digits.labels, digits.test_instances, digits.test_labels
+    adult = load_adult(str(folder_of("adult.csv.gz")))
+    encoder = TableEncoder.learned(open_rows(adult.columns).table)
+    train, test = (encoder.encode(open_rows(columns)) for columns in (adult.columns, adult.test_columns))
+    return train, adult.labels, test, adult.test_labels
+
+
+def measured(data: str, bag_size: int, form: str, told: bool, draw: int) -> Row:
+    instances, labels, test_instances, test_labels = _data(data, draw)
+    bag = random_bags(len(labels), bag_size, draw)
+    true = Bags.from_labels(instances, labels, bag)
+    options = FORMS[form](true.proportions, np.random.default_rng([draw, bag_size]), told)
+    bags = Bags.from_arrays(instances, bag, classes=true.classes, **options)
+    model = BagLogistic(n_resamples=20, random_state=draw).fit_bags(bags)
+    return {"accuracy": model.score(test_instances, test_labels)}
+
+
+def summary(rows: list[Row]) -> list[Row]:
+    return [
+        {
+            "data": data,
+            "bag size": size,
+            "shares": form,
+            "told": _accuracy(rows, data, size, form, told=True),
+            "ignored": _accuracy(rows, data, size, form, told=False),
+        }
+        for data, size, form in product(DATA, BAG_SIZES, FORMS)
+        if _makes_sense(data, size, form, True, 0)
+    ]
+
+
+def _accuracy(rows: list[Row], *where: Any, told: bool) -> str:
+    found = [100 * r["accuracy"] for r in rows if tuple(r[name] for name in NAMES[:4]) == (*where, told)]
+    if not found:
+        return ""
+    return f"{statistics.mean(found):.1f} ± {statistics.stdev(found) if len(found) > 1 else 0:.1f}"

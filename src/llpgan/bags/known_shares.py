@@ -1,0 +1,209 @@
+"""What is known of the bags' shares where it is less than a full vector: bounds, unknown classes, noise.
+
+All of it has one meaning. What a user says of bag i allows some share vectors, the set Q_i. A classifier whose
+mean prediction in the bag is p̄_i is judged by the one that it is nearest to,
+
+    loss_i = min over q in Q_i of KL(q ‖ p̄_i) + noise_i(q),
+
+the smallest surprise that is consistent with what is known. The gradient in p̄_i is that of the cross-entropy with
+the minimising q as target (Danskin), so every method that minimises the cross-entropy of bags can learn from less.
+A full, exact vector allows only itself, and gives the ordinary loss.
+
+Bounds and unknown classes are the same thing: an unknown share lies between 0 and 1. With Gaussian noise of
+standard deviation σ in the given shares s, noise_i(q) = ‖q − s‖² / (2 σ² m), where m is the number of rows: the
+bag's counts are a draw of m labels, which were then reported with noise.
+"""
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from llpgan.bags import validation
+
+Table = NDArray[np.float64]
+_HALVINGS = 60  # of an interval: as far as double precision goes
+_LEAST = 1e-12  # a share that counts as none
+
+
+@dataclass(frozen=True, eq=False)
+class KnownShares:
+    """What is known of each bag's shares.
+
+    Attributes
+    ----------
+    lower, upper : ndarray of shape (n_bags, n_classes)
+        The smallest and largest share that is possible; equal where a share is known.
+    sd : ndarray of shape (n_bags,) or None
+        The standard deviation of noise in the given shares; None if they are exact.
+    sizes : ndarray of shape (n_bags,)
+        The number of rows of each bag, which noise is weighed against.
+
+    Examples
+    --------
+    Of three classes the first has a share of 0.6, the others are unknown: what is left is divided as predicted.
+
+    >>> known = KnownShares(np.array([[0.6, 0.0, 0.0]]), np.array([[0.6, 1.0, 1.0]]), None, np.array([10.0]))
+    >>> known.targets(np.array([[0.2, 0.2, 0.6]])).round(3)
+    array([[0.6, 0.1, 0.3]])
+    """
+
+    lower: Table
+    upper: Table
+    sd: Table | None
+    sizes: Table
+
+    def of(self, bags: NDArray[np.int64]) -> "KnownShares":
+        """What is known of some of the bags."""
+        return KnownShares(
+            self.lower[bags], self.upper[bags], None if self.sd is None else self.sd[bags], self.sizes[bags]
+        )
+
+    def targets(self, predicted: Table) -> Table:
+        """For each bag the allowed share vector that is nearest to the mean prediction.
+
+        Parameters
+        ----------
+        predicted : ndarray of shape (n_bags, n_classes)
+            The mean prediction of each bag.
+
+        Returns
+        -------
+        ndarray of shape (n_bags, n_classes)
+        """
+        predicted = np.maximum(predicted, _LEAST)
+        if self.sd is None:
+            return nearest_within(predicted, self.lower, self.upper)
+        exact = self.sd == 0
+        found = denoised(predicted, self.lower, np.where(exact, 1.0, self.sd) ** 2 * self.sizes)
+        return np.where(exact[:, None], self.lower, found)
+
+    def losses(self, predicted: Table) -> Table:
+        """The loss of each bag: how far its mean prediction is from what is allowed."""
+        predicted = np.maximum(predicted, _LEAST)
+        targets = np.maximum(self.targets(predicted), 0)
+        divergence = np.sum(targets * np.log(np.maximum(targets, _LEAST) / predicted), axis=1)
+        if self.sd is None:
+            return np.asarray(divergence)
+        variance = np.where(self.sd == 0, 1.0, self.sd) ** 2 * self.sizes
+        return np.asarray(divergence + np.sum((targets - self.lower) ** 2, axis=1) / (2 * variance))
+
+
+def nearest_within(predicted: Table, lower: Table, upper: Table) -> Table:
+    """argmin KL(q ‖ predicted) over share vectors between bounds: clip(c · predicted), with c so that Σ q = 1.
+
+    >>> nearest_within(np.array([[0.5, 0.5]]), np.array([[0.6, 0.0]]), np.array([[0.9, 1.0]]))
+    array([[0.6, 0.4]])
+    """
+    low, high = np.full((2, len(predicted), 1), [[[-60.0]], [[60.0]]])
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        too_much = np.clip(predicted * np.exp(middle), lower, upper).sum(axis=1, keepdims=True) > 1
+        low, high = np.where(too_much, low, middle), np.where(too_much, middle, high)
+    return np.clip(predicted * np.exp((low + high) / 2), lower, upper)
+
+
+def denoised(predicted: Table, given: Table, variance: Table) -> Table:
+    """argmin KL(q ‖ predicted) + ‖q − given‖² / (2 variance) over share vectors q.
+
+    The minimum has log(q_k / predicted_k) + (q_k − given_k) / variance = μ for all k, with μ so that Σ q = 1.
+
+    >>> denoised(np.array([[0.5, 0.5]]), np.array([[0.9, 0.1]]), np.array([0.001])).round(2)
+    array([[0.9, 0.1]])
+    """
+    from scipy.special import wrightomega  # only here: bags are made without scipy
+
+    scale = variance[:, None]
+    shift = np.log(predicted) + given / scale - np.log(scale)
+    low, high = -1 / scale, 1 / scale  # some share is not below the predicted one, and some not above it
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        too_much = (scale * wrightomega(shift + middle)).sum(axis=1, keepdims=True) > 1
+        low, high = np.where(too_much, low, middle), np.where(too_much, middle, high)
+    found = scale * wrightomega(shift + (low + high) / 2)  # ω + log ω = z
+    return np.asarray(found / found.sum(axis=1, keepdims=True))
+
+
+def check_bounds(
+    lower: Table, upper: Table, bag_ids: Sequence[Hashable], classes: Sequence[Hashable], tolerance: float
+) -> None:
+    """Refuse bounds that cross, or that no share vector can meet."""
+    for bag, column in np.argwhere(~(lower <= upper)):
+        raise ValueError(
+            f"bag {bag_ids[bag]!r}: the lower bound {lower[bag, column]:g} of class {classes[column]!r} is above "
+            f"its upper bound {upper[bag, column]:g}"
+        )
+    for bag in np.flatnonzero(lower.sum(axis=1) > 1 + tolerance).tolist():
+        raise ValueError(f"bag {bag_ids[bag]!r}: no shares can meet these bounds, the lower ones sum to above 1")
+    for bag in np.flatnonzero(upper.sum(axis=1) < 1 - tolerance).tolist():
+        raise ValueError(f"bag {bag_ids[bag]!r}: no shares can meet these bounds, the upper ones sum to below 1")
+
+
+def middle_of(lower: Table, upper: Table) -> Table:
+    """One share vector between the bounds, to begin with: the nearest to the mean of the bags' middles."""
+    middles = (lower + upper) / 2
+    overall = np.maximum(middles.mean(axis=0), _LEAST)
+    found = nearest_within(np.tile(overall / overall.sum(), (len(lower), 1)), lower, upper)
+    return found / found.sum(axis=1, keepdims=True)
+
+
+def from_partial(table: Table, bag_ids: Sequence[Hashable], classes: Sequence[Hashable]) -> tuple[Table, Table]:
+    """Bounds of shares of which some are not known, NaN: each of those is at most what the known ones leave."""
+    unknown = np.isnan(table)
+    for bag in np.flatnonzero(unknown.all(axis=1)).tolist():
+        raise ValueError(f"bag {bag_ids[bag]!r}: none of its shares is known; leave the bag out")
+    known = np.where(unknown, 0.0, table)
+    for bag, column in np.argwhere(~((known >= 0) & (known <= 1))):
+        raise ValueError(
+            f"bag {bag_ids[bag]!r}: the value {table[bag, column]:g} of class {classes[column]!r} is not a share"
+        )
+    left = 1 - known.sum(axis=1)
+    for bag in np.flatnonzero((left < 0) & unknown.any(axis=1)).tolist():
+        raise ValueError(
+            f"bag {bag_ids[bag]!r}: its known shares sum to {1 - left[bag]:.6g}: nothing is left for the others"
+        )
+    alone = unknown & (unknown.sum(axis=1) == 1)[:, None]  # what is left is then known too
+    lower = np.where(alone, left[:, None], known)
+    return lower, np.where(unknown, left[:, None], known)
+
+
+def noise_of(given: float | Sequence[float] | Table, n_bags: int) -> Table:
+    """The standard deviation of noise in each bag's shares, given for all bags or for each."""
+    found = np.broadcast_to(np.asarray(given, dtype=np.float64), (n_bags,)).copy() if np.ndim(given) < 2 else None
+    if found is None or not (np.isfinite(found) & (found >= 0)).all():
+        raise ValueError(f"proportions_sd must be one number, or one per bag, and not negative, got {given!r}")
+    return found
+
+
+def shares_known(
+    tables: Mapping[str, Table],
+    bag_ids: Sequence[Hashable],
+    classes: Sequence[Hashable],
+    sizes: Table,
+    *,
+    partial: bool,
+    sd: Any,
+    tolerance: float,
+) -> tuple[Table, KnownShares | None]:
+    """One share vector per bag, and what is known of it where that is less than the full, exact vector."""
+    given = tables.get("proportions")
+    noise = None if sd is None else noise_of(sd, len(bag_ids))
+    if "lower" in tables or "upper" in tables:
+        if given is not None or noise is not None:
+            raise ValueError("give either proportions (or counts), with or without noise, or bounds, not both")
+        shape = next(iter(tables.values())).shape
+        lower, upper = tables.get("lower", np.zeros(shape)), tables.get("upper", np.ones(shape))
+        check_bounds(lower, upper, bag_ids, classes, tolerance)
+    elif given is not None and partial and np.isnan(given).any():
+        if noise is not None:
+            raise ValueError("proportions_sd needs full vectors of shares: leave it away where some are unknown")
+        lower, upper = from_partial(given, bag_ids, classes)
+    elif given is not None and noise is not None:
+        shares = validation.noisy_proportions(given, bag_ids, classes)
+        return middle_of(*(2 * (np.clip(shares, 0, 1),))), KnownShares(shares, shares, noise, sizes)
+    else:
+        assert given is not None
+        return given, None
+    return middle_of(lower, upper), KnownShares(lower, upper, None, sizes)

@@ -1,0 +1,212 @@
+"""The right method by itself: trees and a linear model, weighted by what held-out bags say of them."""
+
+import time
+import warnings
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from llpgan.bags import Bags
+from llpgan.bags.fit_warnings import TrainingWarning, tell_nothing
+from llpgan.estimators.bag_boosting import BagBoosting
+from llpgan.estimators.bag_logistic import BagLogistic
+from llpgan.estimators.base import LLPClassifier
+from llpgan.estimators.shift_losses import LEAST
+from llpgan.utils.arrays import Array
+from llpgan.utils.parameter_checks import Interval
+
+_MOST_RESAMPLES, _LEAST_RESAMPLES = 20, 3
+_TOL = 1e-3  # of the linear model's slope: differences between resamples are far larger
+_FEWEST_BAGS = 10  # for trees, under covariate shift
+_STANDARD_ERRORS = 2.0  # by which a method must be worse to be left out,
+_LEAST_SHARE = 2 / 3  # and how much of what the other explains it must explain to be kept
+_TREES_UNDER_LABEL_SHIFT = 2 / 3
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class AutoLLP(LLPClassifier):
+    """Boosted trees and logistic regression on bags, combined by what can be known without labels.
+
+    What is tried depends on how bags differ (see :func:`~llpgan.estimators.bag_shift.shift_evidence`):
+
+    - Under label shift each row tells something, and
+      :class:`~llpgan.estimators.bag_boosting.BagBoosting` learns most of it. It counts for two thirds,
+      :class:`~llpgan.estimators.bag_logistic.BagLogistic`, which does not rest on that assumption, for a third.
+    - Under covariate shift fewer than ten bags are learned by BagLogistic alone. Of more bags both methods learn;
+      each has predictions for bags that parts of it have not seen. Of how these bags differ from the overall
+      shares, a method that explains less than two thirds of what the other does is left out, if that is beyond
+      chance; else both count the same.
+
+    These shares were chosen on the data sets of ``results/adult_llp.md`` and the election.
+
+    Parameters
+    ----------
+    time_limit : float, default=None
+        About how many seconds training may take. Trees learn in any case, where they are tried; the linear model
+        gets what is left, and is left out if that is too little. None for no limit.
+    random_state : int, RandomState instance or None, default=None
+        An integer makes the fit repeatable, unless a time limit ends it.
+
+    Attributes
+    ----------
+    models_ : list of LLPClassifier
+        The trained methods that have a weight.
+    weights_ : array of shape (n_models,)
+        The weight of each in the mean of probabilities.
+    tried_ : list of dict
+        What was tried: method, seconds, weight, and the cross-entropy of held-out bags where it is known.
+    chosen_ : str
+        The same in words.
+
+    See Also
+    --------
+    BagLogistic : A linear classifier with the cross-entropy of bags.
+    BagBoosting : Boosted trees alone.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.arange(40.0)[:, None]
+    >>> y, bag = (X[:, 0] >= 20).astype(int), np.arange(40) // 8
+    >>> model = AutoLLP(random_state=0).fit(X, y, groups=bag)
+    >>> model.predict([[3.0], [35.0]])
+    array([0, 1])
+    >>> [row["method"] for row in model.tried_]
+    ['BagLogistic']
+    """
+
+    time_limit: float | None = None
+    random_state: int | np.random.RandomState | None = None
+
+    _parameter_constraints: ClassVar = {
+        "time_limit": [Interval(Real, 0, None, closed="neither"), None],
+        "random_state": ["random_state"],
+    }
+
+    def fit_bags(self, bags: Bags) -> Self:
+        """Learn from bags.
+
+        Parameters
+        ----------
+        bags : Bags
+            The bags.
+
+        Returns
+        -------
+        Self
+            The fitted estimator.
+        """
+        self._start(bags)
+        found = self._tried(bags)
+        weights, losses = _weighted([model for model, _ in found], bags)
+        self.tried_ = [
+            _row(model, seconds, weight, loss)
+            for (model, seconds), weight, loss in zip(found, weights.tolist(), losses, strict=True)
+        ]
+        self.models_ = [model for (model, _), weight in zip(found, weights, strict=True) if weight > 0]
+        self.weights_ = weights[weights > 0]
+        self.chosen_ = "; ".join(_in_words(row) for row in self.tried_)
+        return self._finish(bags)
+
+    def _tried(self, bags: Bags) -> list[tuple[LLPClassifier, float]]:
+        """Trees, a linear model or both, trained, and how long each took."""
+        deadline = np.inf if self.time_limit is None else time.perf_counter() + self.time_limit
+        seed = int(check_random_state(self.random_state).randint(2**31))
+        trees, found = BagBoosting(random_state=seed), []
+        if tell_nothing(bags) is not None:
+            return [_fitted(trees, bags)]  # which then are the overall shares
+        if bags.n_bags >= _FEWEST_BAGS or trees.shift_of(bags) == "label":
+            found.append(_fitted(trees, bags))
+        if (linear := _linear(bags, seed, deadline, needed=not found)) is not None:
+            found.append(_fitted(linear, bags))
+        return found
+
+    def _probabilities(self, instances: Array) -> Array:
+        parts = [w * model._probabilities(instances) for w, model in zip(self.weights_, self.models_, strict=True)]
+        return np.asarray(sum(parts))
+
+
+def _fitted(model: LLPClassifier, bags: Bags) -> tuple[LLPClassifier, float]:
+    """The trained method, without the preprocessing, which is the whole's; and how long it took."""
+    started = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", TrainingWarning)  # of the whole they are said
+        model.fit_bags(bags)
+    model.encoder_ = None
+    return model, time.perf_counter() - started
+
+
+def _linear(bags: Bags, seed: int, deadline: float, *, needed: bool) -> BagLogistic | None:
+    """The linear model with as many resamples as there is time for; None if not even for a few, unless needed."""
+    if np.isinf(deadline):
+        return BagLogistic(n_resamples=_MOST_RESAMPLES, tol=_TOL, random_state=seed)
+    _, each = _fitted(BagLogistic(n_resamples=1, tol=_TOL, random_state=seed), bags)
+    n_possible = int(min(_MOST_RESAMPLES, max(0.0, deadline - time.perf_counter()) / each))
+    if n_possible < _LEAST_RESAMPLES and not needed:
+        return None
+    return BagLogistic(n_resamples=n_possible, tol=_TOL, random_state=seed)
+
+
+def _weighted(models: list[Any], bags: Bags) -> tuple[Array, list[float | None]]:
+    """The weights of trees and linear model, and the loss of held-out bags of each."""
+    if len(models) == 1:
+        return np.ones(1), [None]
+    if models[0].bag_shift_ == "label":
+        return np.array([_TREES_UNDER_LABEL_SHIFT, 1 - _TREES_UNDER_LABEL_SHIFT]), [None, None]
+    means = np.array([models[0].held_out_means_, _held_out_by_resamples(models[1], bags)])
+    known = np.isfinite(means).all(axis=(0, 2))
+    if not known.any():
+        return np.array([0.5, 0.5]), [None, None]
+    shares = np.broadcast_to(bags.prior, means[0].shape)
+    losses = -(bags.proportions * np.log(np.maximum([*means, shares], LEAST))).sum(axis=2)[:, known]
+    return _shares(losses[2] - losses[0], losses[2] - losses[1]), losses[:2].mean(axis=1).tolist()
+
+
+def _shares(one: Array, other: Array) -> Array:
+    """Equal ones of two methods, unless one explains much less of the bags than the other.
+
+    Parameters
+    ----------
+    one, other : arrays of shape (n_bags,)
+        By how much each method meets each bag better than the overall shares do.
+
+    Examples
+    --------
+    >>> _shares(np.array([0.3, 0.1, 0.3]), np.array([0.2, 0.3, 0.2]))
+    array([0.5, 0.5])
+    >>> _shares(np.array([0.1, 0.0, 0.1]), np.array([0.2, 0.3, 0.2]))
+    array([0., 1.])
+    """
+    worse = other - one
+    error = _STANDARD_ERRORS * worse.std() / np.sqrt(len(worse))
+    if worse.mean() > error and one.mean() < _LEAST_SHARE * other.mean():
+        return np.array([0.0, 1.0])
+    if -worse.mean() > error and other.mean() < _LEAST_SHARE * one.mean():
+        return np.array([1.0, 0.0])
+    return np.array([0.5, 0.5])
+
+
+def _held_out_by_resamples(model: BagLogistic, bags: Bags) -> Array:
+    """(n_bags, K): the mean prediction of each bag by the resamples that it is not in; NaN if it is in all."""
+    draws = model._draws(bags.n_bags)
+    means = np.array([bags.means(found) for found in model.each_probabilities(bags.instances)])
+    unseen = (draws == 0)[:, :, None]
+    with np.errstate(invalid="ignore"):
+        return np.asarray((means * unseen).sum(axis=0) / unseen.sum(axis=0))
+
+
+def _row(model: LLPClassifier, seconds: float, weight: float, loss: float | None) -> dict[str, Any]:
+    return {
+        "method": type(model).__name__,
+        "seconds": round(seconds, 2),
+        "weight": round(weight, 3),
+        "held_out_loss": None if loss is None else round(loss, 5),
+    }
+
+
+def _in_words(row: dict[str, Any]) -> str:
+    told = "" if row["held_out_loss"] is None else f", cross-entropy of held-out bags {row['held_out_loss']:.4f}"
+    return f"{row['method']} with weight {row['weight']:.2f}{told}, {row['seconds']:.1f} s"

@@ -1,0 +1,123 @@
+"""How the settings of a deep method become a training: held-out bags, the plan, listeners, the checkpoint."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from numbers import Real
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from llpgan.bags import Bags
+from llpgan.bags.fit_warnings import Watcher
+from llpgan.training.augmentation import AUGMENTATIONS, Augment, check_augment
+from llpgan.training.batches import BagDataset, usual_bags_a_step
+from llpgan.training.checkpoints import Checkpoint
+from llpgan.training.chunked_gradients import as_tensor
+from llpgan.training.distributed import Ranks
+from llpgan.training.epoch_listeners import progress, tensorboard
+from llpgan.training.losses import BagLoss
+from llpgan.training.networks.network_making import in_words
+from llpgan.training.training_loop import Listener, Plan
+
+if TYPE_CHECKING:
+    from llpgan.estimators.deep import DeepClassifier
+
+_ONLY_WATCHING = {"verbose", "checkpoint", "tensorboard"}  # settings that do not change what is learned
+
+
+def plan_of(model: "DeepClassifier", bags: Bags, seed: int) -> Plan:
+    """Epochs, steps, rates and averages of the training."""
+    return Plan(
+        epochs=model.epochs,
+        bags_a_step=_bags_a_step(model, bags),
+        seed=seed,
+        decay_from=model.decay_from,
+        average=model.average,
+        patience=model.patience,
+        augment=_augment(model, bags),
+    )
+
+
+def _bags_a_step(model: "DeepClassifier", bags: Bags) -> int:
+    """As many as asked for, or as usual; enough for a loss that compares the bags of a step."""
+    loss = model.bag_loss()
+    fewest = loss.fewest_bags if isinstance(loss, BagLoss) else 1
+    if fewest > 1 and bags.n_bags < 2:
+        raise ValueError("a single bag cannot tell the classes apart by this proportion_loss: give more bags")
+    if model.bags_per_step is None:
+        return max(fewest, usual_bags_a_step(bags, model.mini_bag_size))
+    if model.bags_per_step < fewest:
+        raise ValueError(
+            f"bags_per_step={model.bags_per_step}: this proportion_loss compares the bags of a step; give "
+            f"{fewest} or more, or None"
+        )
+    return model.bags_per_step
+
+
+def _augment(model: "DeepClassifier", bags: Bags) -> Augment | None:
+    if model.augment is None:
+        return None
+    if isinstance(model.augment, str) and len(model.instance_shape_) != 3:
+        raise ValueError(
+            f"augment={model.augment!r} is for images, not instances of shape {model.instance_shape_}"
+        )
+    augment = AUGMENTATIONS[model.augment] if isinstance(model.augment, str) else model.augment
+    check_augment(augment, as_tensor(bags.instances[:2]))
+    return augment
+
+
+def split(
+    model: "DeepClassifier", bags: Bags, held_out: Bags | None, seed: int, ranks: Ranks
+) -> tuple[BagDataset, BagDataset | None]:
+    """The bags to train with, and those that judge each epoch: given, or a share of them drawn at random."""
+    training = partial(
+        BagDataset, at_once=model.max_instances_per_step, mini_bag_size=model.mini_bag_size, share=ranks.share
+    )
+    if held_out is not None:
+        if held_out.classes.tolist() != bags.classes.tolist():
+            raise ValueError(f"held-out bags have classes {held_out.classes}, the others {bags.classes}")
+        return training(bags), BagDataset(held_out)
+    n_held_out = round(model.validation_fraction * bags.n_bags)
+    if n_held_out == 0:
+        _refuse_in_vain(model)
+        return training(bags), None
+    if n_held_out == bags.n_bags:
+        raise ValueError(f"validation_fraction={model.validation_fraction} leaves no bag: give a smaller one")
+    order = np.random.default_rng(seed).permutation(bags.n_bags)
+    return training(bags, np.sort(order[n_held_out:])), BagDataset(bags, np.sort(order[:n_held_out]))
+
+
+def _refuse_in_vain(model: "DeepClassifier") -> None:
+    if model.validation_fraction > 0:
+        raise ValueError(f"validation_fraction={model.validation_fraction} holds out no bag: give a larger one")
+    if model.patience is not None:
+        raise ValueError("patience looks at held-out bags: set validation_fraction, or give held_out bags")
+
+
+def checkpoint_of(model: "DeepClassifier", bags: Bags) -> Checkpoint | None:
+    """Where the state after each epoch goes, with what it must agree with to be continued."""
+    if model.checkpoint is None:
+        return None
+    settings = {k: in_words(v) for k, v in model.get_params(deep=False).items() if k not in _ONLY_WATCHING}
+    return Checkpoint(model.checkpoint, {**settings, "bags": bags.digest})
+
+
+@contextmanager
+def listeners_of(model: "DeepClassifier", ranks: Ranks) -> Iterator[list[Listener]]:
+    """Who is told of each epoch: the watcher, and progress and TensorBoard if asked for."""
+    with ExitStack() as stack:
+        listeners: list[Listener] = [Watcher()]
+        if model.verbose and ranks.is_first:
+            listeners.append(stack.enter_context(progress(type(model).__name__, model.epochs)))
+        if model.tensorboard is not None and ranks.is_first:
+            listeners.append(stack.enter_context(tensorboard(model.tensorboard)))
+        yield listeners
+
+
+def refuse_betas(betas: Any) -> None:
+    """Refuse what Adam could not take."""
+    if betas is None:
+        return
+    if len(betas) != 2 or not all(isinstance(beta, Real) and 0 <= float(beta) < 1 for beta in betas):
+        raise ValueError(f"betas={betas!r}: give two numbers from 0 to below 1, such as (0.5, 0.999)")

@@ -1,0 +1,48 @@
+"""What a loss of bags has to be to stand in for the proportion loss of DLLP and LLP-GAN."""
+
+from abc import ABC, abstractmethod
+from typing import ClassVar, Self
+
+from torch import Tensor
+
+
+class BagLoss(ABC):
+    """A loss of a step's bags with settings of its own; any of them can be the ``proportion_loss`` of a method.
+
+    Subclasses are frozen dataclasses: equal settings make equal losses, and their ``repr`` names the settings.
+    """
+
+    fewest_bags: ClassVar[int] = 1
+    """How many bags a step needs to be dealt, so that none is left with too few to compare."""
+
+    @abstractmethod
+    def __call__(
+        self, logits: Tensor, bag_index: Tensor, proportions: Tensor, full_sizes: Tensor | None = None
+    ) -> Tensor:
+        """The mean loss of the bags.
+
+        Parameters
+        ----------
+        logits : Tensor of shape (n_instances, n_classes)
+            Of the network.
+        bag_index : Tensor of shape (n_instances,)
+            The bag of each instance.
+        proportions : Tensor of shape (n_bags, n_classes)
+            The known class shares of each bag.
+        full_sizes : Tensor of shape (n_bags,), optional
+            The sizes of the bags of which the instances are samples; None if they are whole bags.
+
+        Returns
+        -------
+        Tensor without dimensions
+        """
+
+    def knowing(self, prior: tuple[float, ...]) -> Self:
+        """The loss for data with these overall class shares; the same loss where it does not need them."""
+        return self
+
+
+def refuse_samples(full_sizes: Tensor | None, what: str) -> None:
+    """Refuse samples from bags where a loss needs all members."""
+    if full_sizes is not None:
+        raise ValueError(f"{what} needs whole bags: leave mini_bag_size at None, or use another proportion_loss")

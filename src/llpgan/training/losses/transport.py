@@ -1,0 +1,124 @@
+"""ROT: labels of a bag's members by relaxed optimal transport to its proportions, as targets for the network."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from llpgan.training.losses.bag_loss import BagLoss
+from llpgan.training.losses.paper_losses import log_bag_means, proportion_loss, sampling_correction
+
+TOLERANCE = 1e-5  # of the log scales of classes, below which Sinkhorn's iteration ends
+
+
+@dataclass(frozen=True)
+class TransportLoss(BagLoss):
+    """(1 − w) · proportion loss + w · :func:`self_training_loss` with the plan of :func:`transport_plan`.
+
+    Parameters
+    ----------
+    weight : float
+        w, from 0 to 1.
+    hard : bool
+        Whether instances get the class of the largest share of their mass, instead of all shares.
+    epsilon, relaxation, n_iterations
+        As in :func:`transport_plan`.
+    """
+
+    weight: float = 0.4
+    hard: bool = False
+    epsilon: float = 1.0
+    relaxation: float = 1.0
+    n_iterations: int = 50
+
+    def __call__(
+        self, logits: Tensor, bag_index: Tensor, proportions: Tensor, full_sizes: Tensor | None = None
+    ) -> Tensor:
+        """The weighted sum of both losses."""
+        exact = proportion_loss(logits, bag_index, proportions)
+        if full_sizes is not None:
+            exact = exact - sampling_correction(logits, bag_index, proportions, full_sizes)
+        if self.weight == 0:
+            return exact
+        plan = transport_plan(logits, bag_index, proportions, self.epsilon, self.relaxation, self.n_iterations)
+        targets = hardened(plan) if self.hard else plan
+        return (1 - self.weight) * exact + self.weight * self_training_loss(logits, targets)
+
+
+@torch.no_grad()
+def transport_plan(
+    logits: Tensor,
+    bag_index: Tensor,
+    proportions: Tensor,
+    epsilon: float = 1.0,
+    relaxation: float = 1.0,
+    n_iterations: int = 50,
+) -> Tensor:
+    """How each instance's mass is shared among classes, given the bag's proportions.
+
+    In each bag the plan Q minimises
+
+        Σ_jk Q_jk · (−log f_k(x_j)) + ε Σ_jk Q_jk (log Q_jk − 1) + τ · KL(Σ_j Q_j· ‖ p)
+
+    over plans whose rows have mass 1/m each; by Sinkhorn's iteration in log space, a scale for each class and a
+    scale for each instance in turn.
+
+    Parameters
+    ----------
+    logits, bag_index, proportions
+        As in :class:`~llpgan.training.losses.bag_loss.BagLoss`.
+    epsilon : float
+        ε, the weight of the plan's entropy. With 1 and no relaxation the plan is the posterior, with the odds of
+        classes changed alike for all members so that the proportions are met.
+    relaxation : float
+        τ, the price of missing the proportions; ``inf`` to meet them.
+    n_iterations : int
+        At most so many; fewer if the scales come to rest.
+
+    Returns
+    -------
+    Tensor of shape (n_instances, n_classes)
+        m·Q: rows sum to one. No gradient flows through it.
+
+    Examples
+    --------
+    One of the two is of the first class; the first is more likely to be it:
+
+    >>> logits, bag = torch.tensor([[2.0, 0.0], [1.0, 0.0]]), torch.tensor([0, 0])
+    >>> transport_plan(logits, bag, torch.tensor([[0.5, 0.5]]), relaxation=torch.inf)
+    tensor([[0.6225, 0.3775],
+            [0.3775, 0.6225]])
+    """
+    n_bags = len(proportions)
+    kernel = logits.log_softmax(1) / epsilon
+    log_shares = proportions.to(kernel.dtype).log()
+    damping = 1.0 if relaxation == torch.inf else relaxation / (relaxation + epsilon)
+    scales = torch.zeros_like(log_shares).masked_fill(proportions == 0, -torch.inf)
+    for _ in range(n_iterations):
+        by_row = kernel - (kernel + scales[bag_index]).logsumexp(1, keepdim=True)
+        following = damping * (log_shares - log_bag_means(by_row, bag_index, n_bags))
+        change = (following - scales).nan_to_num(0.0).abs().max()  # −inf stays −inf
+        scales = following
+        if change < TOLERANCE:
+            break
+    return (kernel + scales[bag_index]).softmax(1)
+
+
+def hardened(plan: Tensor) -> Tensor:
+    """All mass of each instance on the class that has most of it: ``(n_instances, n_classes)`` to the same."""
+    return torch.nn.functional.one_hot(plan.argmax(1), plan.shape[1]).to(plan.dtype)
+
+
+def self_training_loss(logits: Tensor, targets: Tensor) -> Tensor:
+    """−mean_j q_j · log f(x_j): the cross-entropy of targets that were made from predictions.
+
+    Parameters
+    ----------
+    logits, targets : Tensor of shape (n_instances, n_classes)
+        Rows of targets sum to one, or to zero for an instance that is left out.
+
+    Returns
+    -------
+    Tensor without dimensions
+    """
+    return -(targets * logits.log_softmax(1)).sum(1).mean()

@@ -1,0 +1,83 @@
+"""Docstrings of estimators: what several share is written once, and filled in where a placeholder stands.
+
+A line of a class docstring that is only a placeholder is replaced. ``{inherited}`` stands for the entries that
+the nearest base class has in the same section, except those that the class documents itself. ``{tol: 1e-6}``
+stands for the entry ``tol`` of :data:`SHARED`, with the text after the colon filled in. So ``help`` explains every
+parameter of a class, and each parameter is documented where it is declared.
+"""
+
+import re
+from inspect import cleandoc
+
+SHARED = {
+    "tol": """\
+tol : float, default={0}
+    The search stops when no component of the gradient of the mean loss is larger than this.""",
+    "random_state": """\
+random_state : int, RandomState instance or None, default=None
+    Controls the randomness of the fit: {0}.
+    Pass an integer for the same result in every call.""",
+}
+
+_PLACEHOLDER = re.compile(r"^\{(\w+)(?:: ([^}]*))?\}$")
+_UNDERLINE = re.compile(r"^-{3,}$")
+
+
+def filled(cls: type) -> str | None:
+    """Fill the placeholders in the docstring of a class.
+
+    Parameters
+    ----------
+    cls : type
+        The class. Its bases are documented, and their docstrings filled.
+
+    Returns
+    -------
+    str or None
+        The docstring without placeholders; None if the class has none.
+    """
+    if cls.__doc__ is None:
+        return None
+    lines: list[str] = []
+    section = ""
+    own = _entries(cls.__doc__)
+    for before, line in _with_line_before(cleandoc(cls.__doc__)):
+        section = before if _UNDERLINE.match(line) else section
+        lines += _instead_of(line, cls, section, set(own.get(section, ())))
+    return "\n".join([*lines, ""])
+
+
+def _with_line_before(text: str) -> list[tuple[str, str]]:
+    lines = text.split("\n")
+    return list(zip(["", *lines], lines, strict=False))
+
+
+def _instead_of(line: str, cls: type, section: str, own: set[str]) -> list[str]:
+    if (found := _PLACEHOLDER.match(line)) is None:
+        return [line]
+    if found[1] != "inherited":
+        return SHARED[found[1]].format(found[2]).split("\n")
+    return [each for name, lines in _inherited(cls, section).items() if name not in own for each in lines]
+
+
+def _inherited(cls: type, section: str) -> dict[str, list[str]]:
+    """The entries of a section in the nearest base that has it."""
+    for base in cls.__mro__[1:]:
+        if entries := _entries(base.__doc__ or "").get(section):
+            return entries
+    raise ValueError(f"{cls.__name__}: no class that it derives from documents its {section}")
+
+
+def _entries(docstring: str) -> dict[str, dict[str, list[str]]]:
+    """Of each section that lists names: the lines of each entry, by name."""
+    sections: dict[str, dict[str, list[str]]] = {}
+    section, name = "", ""
+    for before, line in _with_line_before(cleandoc(docstring)):
+        if _UNDERLINE.match(line):
+            section, name = before, ""
+        elif " : " in line and not line.startswith(" "):
+            name = line.partition(" : ")[0]
+            sections.setdefault(section, {})[name] = [line]
+        elif line.startswith(" ") and name:
+            sections[section][name].append(line)
+    return sections

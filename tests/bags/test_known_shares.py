@@ -1,0 +1,189 @@
+"""Learning from less than a full vector of shares: bounds, unknown classes, noise of known size."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.optimize import minimize
+
+from llpgan import DLLP, LLPGAN, BagLogistic, Bags, MeanMap
+from llpgan.bags.known_shares import KnownShares, denoised, nearest_within
+from llpgan.evaluation import bag_scores
+
+
+def divergence(q, p):
+    return float(np.sum(q * np.log(np.maximum(q, 1e-300) / p)))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_nearest_shares_within_bounds_are_those_of_a_general_solver(seed):
+    rng = np.random.default_rng(seed)
+    p, middle = rng.dirichlet(np.ones(4)), rng.dirichlet(np.ones(4))
+    low, high = np.maximum(middle - 0.1, 0), np.minimum(middle + 0.1, 1)
+    found = nearest_within(p[None], low[None], high[None])[0]
+    limits = {
+        "bounds": list(zip(low, high, strict=True)),
+        "constraints": {"type": "eq", "fun": lambda q: q.sum() - 1},
+    }
+    solved = minimize(divergence, middle, args=(p,), method="SLSQP", tol=1e-12, **limits)
+    assert found.sum() == pytest.approx(1)
+    assert divergence(found, p) <= solved.fun + 1e-8
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_denoised_shares_are_those_of_a_general_solver(seed):
+    rng = np.random.default_rng(seed)
+    p, given, variance = rng.dirichlet(np.ones(3)), rng.dirichlet(np.ones(3)), 10 ** rng.uniform(-4, 1)
+
+    def loss(q):
+        return divergence(q, p) + float(np.sum((q - given) ** 2)) / (2 * variance)
+
+    found = denoised(p[None], given[None], np.array([variance]))[0]
+    solved = minimize(
+        loss,
+        given,
+        method="SLSQP",
+        tol=1e-12,
+        bounds=[(1e-9, 1)] * 3,
+        constraints={"type": "eq", "fun": lambda q: q.sum() - 1},
+    )
+    assert loss(found) <= solved.fun + 1e-7
+
+
+@pytest.mark.parametrize("kind", ["bounds", "noise"])
+def test_the_slope_of_the_loss_is_that_of_the_targets(kind):
+    rng = np.random.default_rng(0)
+    given, predicted = rng.dirichlet(np.ones(3), 5), rng.dirichlet(np.ones(3), 5)
+    low, high = (np.maximum(given - 0.1, 0), np.minimum(given + 0.1, 1)) if kind == "bounds" else (given, given)
+    known = KnownShares(low, high, None if kind == "bounds" else np.full(5, 0.05), np.full(5, 40.0))
+    direction = rng.normal(size=(5, 3)) * 1e-6
+    direction -= direction.mean(axis=1, keepdims=True)
+    rise = known.losses(predicted + direction) - known.losses(predicted - direction)
+    slope = -(known.targets(predicted) / predicted * 2 * direction).sum(axis=1)
+    np.testing.assert_allclose(rise, slope, rtol=1e-3, atol=1e-10)
+
+
+@pytest.fixture
+def rows():
+    rng = np.random.default_rng(0)
+    labels = rng.integers(3, size=1200)
+    instances = rng.normal(size=(1200, 2)) + 3 * np.eye(3)[labels][:, :2]
+    return instances, labels, np.arange(1200) // 20
+
+
+@pytest.fixture
+def shares(rows):
+    return Bags.from_labels(*rows).proportions
+
+
+@pytest.mark.parametrize("method", [BagLogistic(n_resamples=0), DLLP(epochs=3, random_state=0)], ids=repr)
+def test_bounds_that_leave_one_vector_give_the_ordinary_model(method, rows, shares):
+    instances, _, bag = rows
+    exact = Bags.from_arrays(instances, bag, shares)
+    tight = Bags.from_arrays(instances, bag, lower=shares, upper=shares)
+    models = [type(method)(**method.get_params()).fit_bags(bags) for bags in (exact, tight)]
+    assert tight.known is not None
+    np.testing.assert_allclose(*(model.predict_proba(instances) for model in models), atol=2e-4)
+
+
+KNOWN = {
+    "one class unknown": lambda p: dict(
+        proportions=np.where(np.arange(len(p))[:, None] % 3 == np.arange(3), np.nan, p)
+    ),
+    "two of three unknown in some": lambda p: dict(
+        proportions=np.where((np.arange(len(p))[:, None] % 2 == 0) & (np.arange(3) > 0), np.nan, p)
+    ),
+    "bounds": lambda p: dict(lower=np.maximum(p - 0.05, 0), upper=np.minimum(p + 0.05, 1)),
+    "an upper bound alone": lambda p: dict(upper=np.minimum(p + 0.02, 1)),
+    "noise": lambda p: dict(
+        proportions=p + np.random.default_rng(1).normal(scale=0.05, size=p.shape), proportions_sd=0.05
+    ),
+}
+
+
+@pytest.mark.parametrize("said", KNOWN.values(), ids=KNOWN)
+def test_less_than_all_shares_is_enough_to_learn(said, rows, shares):
+    instances, labels, bag = rows
+    options = said(shares)
+    bags = Bags.from_arrays(instances, bag, partial="proportions" in options, **options)
+    assert BagLogistic(random_state=0).fit_bags(bags).score(instances, labels) > 0.88
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", [DLLP, LLPGAN])
+def test_networks_learn_from_bounds_too(method, rows, shares):
+    instances, labels, bag = rows
+    bags = Bags.from_arrays(instances, bag, lower=np.maximum(shares - 0.05, 0), upper=np.minimum(shares + 0.05, 1))
+    assert method(epochs=30, random_state=0).fit_bags(bags).score(instances, labels) > 0.88
+
+
+def test_a_single_unknown_share_is_what_is_left(rows, shares):
+    instances, _, bag = rows
+    unknown = np.where(np.arange(3) == 2, np.nan, shares)
+    bags = Bags.from_arrays(instances, bag, unknown, partial=True)
+    np.testing.assert_allclose(bags.proportions, shares, atol=1e-9)
+
+
+def test_what_is_known_goes_with_a_part_of_the_bags(rows, shares):
+    instances, _, bag = rows
+    bags = Bags.from_arrays(instances, bag, lower=shares * 0.9, upper=np.minimum(shares * 1.1, 1))
+    np.testing.assert_array_equal(bags.subset([4, 7]).known.lower, (shares * 0.9)[[4, 7]])
+    met = bag_scores(bags, np.repeat(shares, 20, axis=0))
+    np.testing.assert_allclose(met.total_variation, 0, atol=1e-9)
+
+
+def test_a_method_that_needs_all_shares_says_so(rows, shares):
+    instances, _, bag = rows
+    bags = Bags.from_arrays(instances, bag, upper=np.minimum(shares + 0.1, 1))
+    with pytest.raises(ValueError, match=r"MeanMap needs all shares of each bag.*BagLogistic, DLLP and LLPGAN"):
+        MeanMap().fit_bags(bags)
+
+
+NAN = float("nan")
+WRONG = {
+    "crossing": (
+        dict(lower={"a": [0.6, 0.1], "b": [0, 0]}, upper={"a": [0.5, 0.9], "b": [1, 1]}),
+        "bag 'a': the lower bound 0.6 of class 0 is above its upper bound 0.5",
+    ),
+    "too high": (dict(lower={"a": [0.7, 0.6], "b": [0, 0]}), "bag 'a': no shares can meet these bounds"),
+    "too low": (dict(upper={"a": [0.2, 0.3], "b": [1, 1]}), "bag 'a': no shares can meet these bounds"),
+    "nothing known": (
+        dict(proportions={"a": [NAN, NAN], "b": [0.5, 0.5]}, partial=True),
+        "bag 'a': none of its shares is known",
+    ),
+    "too much known": (
+        dict(proportions={"a": [1.2, NAN], "b": [0.5, 0.5]}, partial=True),
+        "bag 'a': the value 1.2 of class 0 is not a share",
+    ),
+    "not asked for": (
+        dict(proportions={"a": [NAN, 0.5], "b": [0.5, 0.5]}),
+        "bag 'a': the value nan of class 0 is not a number",
+    ),
+    "negative noise": (
+        dict(proportions={"a": [0.5, 0.5], "b": [0.5, 0.5]}, proportions_sd=-1),
+        "proportions_sd must be one number, or one per bag",
+    ),
+    "both": (
+        dict(proportions={"a": [0.5, 0.5], "b": [0.5, 0.5]}, upper={"a": [1, 1], "b": [1, 1]}),
+        "give either proportions",
+    ),
+}
+
+
+@pytest.mark.parametrize(("options", "said"), WRONG.values(), ids=WRONG)
+def test_what_cannot_be_known_is_named(options, said):
+    with pytest.raises(ValueError, match=said):
+        Bags.from_arrays([[1.0], [2.0], [3.0]], ["a", "a", "b"], **options)
+
+
+def test_tables_of_bounds_and_empty_cells(rows, shares):
+    instances, _, bag = rows
+    people = pd.DataFrame(instances, columns=["x", "y"]).assign(bag=bag)
+    table = pd.DataFrame(shares, columns=["a", "b", "c"]).assign(bag=np.arange(60))
+    bounds = [table.assign(**{name: table[name] + by for name in "abc"}).clip(0, 59) for by in (-0.05, 0.05)]
+    bags = Bags.from_tables(people, bag="bag", lower=bounds[0], upper=bounds[1].assign(bag=np.arange(60)))
+    np.testing.assert_allclose(bags.known.lower, np.maximum(shares - 0.05, 0))
+    table.loc[3, ["a", "b"]] = np.nan
+    with pytest.raises(ValueError, match="bag 3: the value nan of class 'a' is not a number"):
+        Bags.from_tables(people, table, bag="bag")
+    partial = Bags.from_tables(people, table, bag="bag", partial=True)
+    assert partial.known.upper[3, 0] == pytest.approx(1 - shares[3, 2])

@@ -1,0 +1,65 @@
+"""llpgan shares: a table of shares by group on the terminal and as CSV."""
+
+import pyarrow.csv
+import pytest
+
+from llpgan.cli import main
+from tests.cli.test_main import FIT, files  # noqa: F401, a fixture
+
+SHARES = ["shares", "model", "people.csv", "--bag", "state", "--proportions", "results.csv"]
+
+
+@pytest.fixture
+def model(files):  # noqa: F811
+    main.main([*FIT, "--method", "MeanMap", "--report", "false"])
+
+
+@pytest.mark.usefixtures("model")
+def test_shares_are_shown_and_written(capsys):
+    written = ["--out", "shares.csv", "--differences", "differences.csv"]
+    assert main.main([*SHARES, "--by", "city", *written]) == 0
+    said = capsys.readouterr().out
+    assert "Oslo" in said
+    assert "95 %" in said
+    table = pyarrow.csv.read_csv("shares.csv").to_pydict()
+    assert table["city"] == ["Oslo", "Oslo", "Rome", "Rome"]
+    assert table["class"] == ["no", "yes", "no", "yes"]
+    assert all(
+        low <= share <= high for low, share, high in zip(table["low"], table["share"], table["high"], strict=True)
+    )
+    apart = pyarrow.csv.read_csv("differences.csv").to_pydict()
+    assert (apart["group"], apart["minus"], apart["class"]) == (["Oslo"] * 2, ["Rome"] * 2, ["no", "yes"])
+    assert apart["difference"][1] == pytest.approx(table["share"][1] - table["share"][3])
+
+
+@pytest.mark.usefixtures("model")
+def test_several_columns_and_a_class_left_out():
+    assert main.main([*SHARES, "--by", "city,state", "--out", "shares.csv"]) == 0
+    assert pyarrow.csv.read_csv("shares.csv").column_names[:2] == ["city", "state"]
+    assert main.main([*SHARES, "--by", "city", "--exclude", "no", "--out", "some.csv"]) == 0
+    assert pyarrow.csv.read_csv("some.csv")["share"].to_pylist() == [1.0, 1.0]
+
+
+@pytest.mark.usefixtures("model")
+def test_without_proportions_there_are_no_intervals_and_it_says_so(capsys):
+    assert main.main(["shares", "model", "people.csv", "--by", "city"]) == 0
+    said = capsys.readouterr()
+    assert "none" in said.out
+    assert "without intervals" in said.err
+
+
+@pytest.mark.usefixtures("model")
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ([], "no column tells the group of a row (--by)"),
+        (["--by", "town"], "has no column 'town'"),
+        (["--by", "city", "--exclude", "maybe"], "there is no outcome 'maybe'"),
+        (["--by", "city", "--out", "shares.json"], "ends in .csv"),
+        (["--by", "city", "--out", "people.csv", "--overwrite"], "is an input"),
+        (["--by", "city", "--out", "a.csv", "--differences", "a.csv"], "a.csv"),
+    ],
+)
+def test_mistakes_are_named_as_the_user_types_them(options, message, capsys):
+    assert main.main([*SHARES, *options]) == 1
+    assert message in capsys.readouterr().err

@@ -1,0 +1,88 @@
+import numpy as np
+import pytest
+
+from llpgan import AutoLLP, Bags, load, save
+from llpgan.estimators import auto_llp
+from llpgan.persistence.onnx import to_onnx
+
+
+@pytest.fixture(scope="module")
+def random_bags():
+    """Two classes that no line parts, in bags of ten."""
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(1200, 2))
+    return Bags.from_labels(rows, (np.hypot(*rows.T) < 1).astype(int), np.arange(1200) // 10)
+
+
+@pytest.fixture(scope="module")
+def label_shift():
+    rng = np.random.default_rng(1)
+    groups = np.repeat(range(4), 500)
+    labels = (rng.random(2000) < np.array([0.2, 0.4, 0.6, 0.8])[groups]).astype(int)
+    return Bags.from_labels(rng.normal(size=(2000, 2)) + labels[:, None], labels, groups)
+
+
+def test_trees_alone_are_taken_where_held_out_bags_are_sure(random_bags):
+    model = AutoLLP(random_state=0).fit_bags(random_bags)
+    assert [row["method"] for row in model.tried_] == ["BagBoosting", "BagLogistic"]
+    assert [row["weight"] for row in model.tried_] == [1, 0]
+    assert model.tried_[0]["held_out_loss"] < model.tried_[1]["held_out_loss"]
+    assert [type(part).__name__ for part in model.models_] == ["BagBoosting"]
+    assert "BagLogistic with weight 0.00" in model.chosen_
+
+
+def test_under_label_shift_trees_count_for_two_thirds(label_shift):
+    model = AutoLLP(random_state=0).fit_bags(label_shift)
+    assert model.models_[0].bag_shift_ == "label"
+    np.testing.assert_allclose(model.weights_, [2 / 3, 1 / 3])
+    each = [part.predict_proba(label_shift.instances) for part in model.models_]
+    expected = 2 / 3 * each[0] + 1 / 3 * each[1]
+    np.testing.assert_allclose(model.predict_proba(label_shift.instances), expected)
+
+
+def test_few_bags_by_a_feature_are_learned_by_the_linear_model_alone(rng):
+    groups = np.repeat(range(5), 100)
+    rows = rng.normal(size=(500, 2)) + groups[:, None]
+    labels = (rng.random(500) < 0.15 * groups + 0.1).astype(int)
+    model = AutoLLP(random_state=0).fit(rows, labels, groups=groups)
+    assert [row["method"] for row in model.tried_] == ["BagLogistic"]
+
+
+def test_the_linear_model_gets_the_time_that_is_left(label_shift, monkeypatch):
+    """By a clock that says that everything takes so long."""
+    now = iter(np.arange(0, 1e6, 10.0))
+    monkeypatch.setattr(auto_llp.time, "perf_counter", lambda: float(next(now)))
+    little = AutoLLP(random_state=0, time_limit=1.0).fit_bags(label_shift)
+    assert [row["method"] for row in little.tried_] == ["BagBoosting"]
+    enough = AutoLLP(random_state=0, time_limit=130.0).fit_bags(label_shift)
+    assert [row["method"] for row in enough.tried_] == ["BagBoosting", "BagLogistic"]
+    assert 3 <= enough.models_[1].n_resamples < 20
+
+
+def test_held_out_means_of_resamples_are_by_those_that_have_not_seen_a_bag(label_shift):
+    model = auto_llp.BagLogistic(n_resamples=6, random_state=3).fit_bags(label_shift)
+    found = auto_llp._held_out_by_resamples(model, label_shift)
+    draws = np.random.RandomState(3).multinomial(4, np.full(4, 0.25), size=6)
+    each = [label_shift.means(part) for part in model.each_probabilities(label_shift.instances)]
+    for bag in range(4):
+        unseen = [means[bag] for means, drawn in zip(each, draws, strict=True) if drawn[bag] == 0]
+        expected = np.mean(unseen, axis=0) if unseen else np.full(2, np.nan)
+        np.testing.assert_allclose(found[bag], expected)
+
+
+def test_saved_and_exported_models_predict_the_same(label_shift, tmp_path):
+    onnxruntime = pytest.importorskip("onnxruntime")
+    model = AutoLLP(random_state=0).fit_bags(label_shift)
+    rows = label_shift.instances
+    save(model, tmp_path / "model")
+    loaded = load(tmp_path / "model")
+    np.testing.assert_array_equal(loaded.predict_proba(rows), model.predict_proba(rows))
+    assert loaded.chosen_ == model.chosen_
+    session = onnxruntime.InferenceSession(to_onnx(loaded).SerializeToString())
+    found = session.run(["probabilities"], {"instances": rows})[0]
+    np.testing.assert_allclose(found, model.predict_proba(rows), atol=1e-5)
+
+
+def test_an_impossible_time_limit_is_refused(bags):
+    with pytest.raises(ValueError, match="time_limit"):
+        AutoLLP(time_limit=0.0).fit_bags(bags)

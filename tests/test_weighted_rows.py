@@ -1,0 +1,225 @@
+"""A weight of three is the same as the row three times, for every method that takes weights; others refuse."""
+
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from sklearn.base import clone
+
+from llpgan import DLLP, BagLogistic, Bags, InvCal, LaplacianMeanMap, MeanMap
+from llpgan.cli import main
+from llpgan.estimators import METHODS, estimator_class
+from llpgan.evaluation import bag_scores, estimate_accuracy, judge_without_labels
+from llpgan.training.batches import BagDataset
+from llpgan.training.losses import proportion_loss
+from llpgan.training.networks import mlp_classifier
+
+
+@pytest.fixture
+def rows():
+    rng = np.random.default_rng(0)
+    labels = rng.integers(2, size=240)
+    instances = rng.normal(size=(240, 3)) + 2 * labels[:, None]
+    return instances, labels, np.arange(240) % 12, rng.integers(1, 5, size=240)
+
+
+@pytest.fixture
+def weighted_and_repeated(rows):
+    instances, labels, groups, times = rows
+    weighted = Bags.from_labels(instances, labels, groups, weights=times)
+    repeated = Bags.from_labels(*(np.repeat(part, times, axis=0) for part in (instances, labels, groups)))
+    return weighted, repeated
+
+
+def test_weighted_bags_are_repeated_bags(weighted_and_repeated):
+    weighted, repeated = weighted_and_repeated
+    np.testing.assert_allclose(weighted.proportions, repeated.proportions, rtol=1e-12)
+    np.testing.assert_allclose(weighted.prior, repeated.prior, rtol=1e-12)
+    np.testing.assert_allclose(weighted.means(weighted.instances), repeated.means(repeated.instances), rtol=1e-12)
+    np.testing.assert_array_equal(weighted.totals, repeated.sizes)
+
+
+CONVEX = [
+    BagLogistic(n_resamples=0, tol=1e-12),
+    BagLogistic(n_resamples=3, tol=1e-12, random_state=0),
+    MeanMap(tol=1e-12),
+    LaplacianMeanMap(tol=1e-12),
+    InvCal(),
+]
+
+
+@pytest.mark.parametrize("method", CONVEX, ids=repr)
+def test_a_weight_is_a_repeated_row(method, weighted_and_repeated):
+    weighted, repeated = weighted_and_repeated
+    X = weighted.instances
+    once, again = (clone(method).fit_bags(bags) for bags in (weighted, repeated))
+    close = 1e-5 if isinstance(method, InvCal) else 1e-9  # whose corners are rounded, and solved to 1e-6
+    np.testing.assert_allclose(once.predict_proba(X), again.predict_proba(X), atol=close)
+
+
+def test_the_loss_of_weighted_instances_is_that_of_repeated_ones(weighted_and_repeated):
+    logits = torch.randn(240, 2, dtype=torch.float64)
+    losses = []
+    for bags, times in zip(weighted_and_repeated, (np.ones(240, int), None), strict=True):
+        times = np.asarray(weighted_and_repeated[0].weights, int) if times is None else times
+        batch = BagDataset(bags).batch(np.arange(bags.n_bags))
+        said = logits.repeat_interleave(torch.from_numpy(times), 0)[bags.row_order.copy()]
+        weights = None if batch.log_weights is None else batch.log_weights.double()
+        losses.append(proportion_loss(said, batch.bag_index, batch.proportions.double(), weights))
+    torch.testing.assert_close(losses[0], losses[1], rtol=1e-6, atol=0)
+
+
+@pytest.mark.slow
+def test_a_network_in_full_batch_learns_the_same(weighted_and_repeated):
+    weighted, repeated = weighted_and_repeated
+    network = partial(mlp_classifier, dropout=0.0, input_dropout=0.0)
+    settings = dict(classifier=network, epochs=5, bags_per_step=12, random_state=0, calibrate=False)
+    once, again = (DLLP(**settings).fit_bags(bags) for bags in (weighted, repeated))
+    np.testing.assert_allclose(
+        once.predict_proba(weighted.instances), again.predict_proba(weighted.instances), atol=2e-4
+    )
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_takes_weights_or_says_that_it_cannot(name, weighted_and_repeated):
+    method = estimator_class(name)
+    if method.takes_weights:
+        return
+    with pytest.raises(ValueError, match="cannot weigh rows"):
+        method().fit_bags(weighted_and_repeated[0])
+
+
+def test_fit_takes_sample_weight_with_groups_only(rows):
+    instances, labels, groups, times = rows
+    model = MeanMap().fit(instances, labels, groups, sample_weight=times)
+    again = MeanMap().fit_bags(Bags.from_labels(instances, labels, groups, weights=times))
+    np.testing.assert_array_equal(model.predict_proba(instances), again.predict_proba(instances))
+    with pytest.raises(ValueError, match="sample_weight says how much a row counts in its bag"):
+        MeanMap().fit(instances, labels, sample_weight=times)
+
+
+def test_scores_of_bags_weigh_rows(weighted_and_repeated):
+    weighted, _ = weighted_and_repeated
+    model = MeanMap().fit_bags(weighted)
+    scores = [bag_scores(bags, model.predict_encoded(bags.instances)).kl for bags in weighted_and_repeated]
+    np.testing.assert_allclose(*scores, rtol=1e-9)
+
+
+def test_a_part_of_the_bags_keeps_the_weights(weighted_and_repeated):
+    weighted, _ = weighted_and_repeated
+    part = weighted.subset([3, 5])
+    np.testing.assert_array_equal(part.weights, weighted.weights[np.isin(weighted.bag_index, [3, 5])])
+
+
+WRONG = {
+    "negative": ([1.0, -2.0, 1.0], "weights must be finite and not negative, but row 1 has -2"),
+    "NaN": ([1.0, np.nan, 1.0], "weights must be finite and not negative, but row 1 has nan"),
+    "zero": ([0.0, 0.0, 0.0], "weights must not all be zero"),
+    "a bag of zero": ([0.0, 0.0, 1.0], "bag 'a': its weights sum to 0"),
+    "too few": ([1.0, 1.0], "weights has shape"),
+}
+
+
+@pytest.mark.parametrize(("weights", "said"), WRONG.values(), ids=WRONG)
+def test_weights_that_are_none_are_named(weights, said):
+    shares = {"a": [0.5, 0.5], "b": [0.2, 0.8]}
+    with pytest.raises(ValueError, match=said):
+        Bags.from_arrays([[1.0], [2.0], [3.0]], ["a", "a", "b"], shares, weights=weights)
+
+
+@pytest.fixture
+def people(rows, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    instances, labels, groups, times = rows
+    frame = pd.DataFrame(instances, columns=["x", "y", "z"]).assign(
+        state=groups, vote=np.array(["no", "yes"])[labels], people=times
+    )
+    frame.to_csv("people.csv", index=False)
+    frame.loc[frame.index.repeat(times)].drop(columns="people").to_csv("repeated.csv", index=False)
+    return frame
+
+
+def test_a_column_of_weights_is_no_feature(people):
+    bags = Bags.from_tables("people.csv", bag="state", label="vote", weight="people")
+    assert bags.features == ("x", "y", "z")
+    again = Bags.from_tables("repeated.csv", bag="state", label="vote")
+    np.testing.assert_allclose(bags.proportions, again.proportions, rtol=1e-12)
+    np.testing.assert_array_equal(bags.totals, again.sizes)
+
+
+def test_weights_on_the_command_line(people, capsys):
+    command = [
+        "fit",
+        "people.csv",
+        "--bag",
+        "state",
+        "--label",
+        "vote",
+        "--method",
+        "MeanMap",
+        "--report",
+        "false",
+    ]
+    assert main.main([*command, "--weight", "people"]) == 0
+    assert main.main([*command, "--weight", "peeple", "--out", "other"]) == 1
+    assert "people.csv has no column 'peeple'" in capsys.readouterr().err
+
+
+def test_a_bad_weight_is_named_by_its_row(people):
+    people.loc[7, "people"] = -1
+    with pytest.raises(ValueError, match=r"column 'people', row 7: weight -1 is missing or negative"):
+        Bags.from_tables(people, bag="state", label="vote", weight="people")
+
+
+def test_accuracy_without_labels_is_not_told_of_weighted_rows(weighted_and_repeated):
+    weighted, _ = weighted_and_repeated
+    probabilities = MeanMap().fit_bags(weighted).predict_encoded(weighted.instances)
+    with pytest.raises(ValueError, match="cannot be told of rows with weights"):
+        estimate_accuracy(weighted, probabilities)
+    verdict = judge_without_labels(weighted, probabilities)
+    assert verdict.scores is None
+    assert verdict.why.startswith("The rows have weights")
+
+
+def test_two_copies_of_a_partition_are_one(rows):
+    instances, labels, groups, _ = rows
+    once = Bags.from_labels(instances, labels, groups)
+    shares = {("copy", i, g): p for i in range(2) for g, p in enumerate(once.proportions)}
+    bag_of_entry = [("copy", i, g) for i in range(2) for g in groups]
+    twice = Bags.from_memberships(instances, np.tile(np.arange(240), 2), bag_of_entry, shares)
+    models = [BagLogistic(n_resamples=0, tol=1e-12).fit_bags(bags) for bags in (once, twice)]
+    np.testing.assert_allclose(*(model.predict_proba(instances) for model in models), atol=1e-9)
+
+
+def test_labelled_rows_beside_bags_help(rows):
+    instances, labels, groups, _ = rows
+    bags = Bags.from_labels(instances, labels, groups).subset([0, 1, 2])
+    few = np.flatnonzero(np.isin(groups, [0, 1, 2]))[:20]
+    both = bags.with_labels(np.arange(20), labels[few])
+    assert both.n_bags == 23
+    alone, with_labels = (BagLogistic(random_state=0).fit_bags(b).score(instances, labels) for b in (bags, both))
+    assert with_labels > alone
+    model = DLLP(epochs=20, random_state=0).fit_bags(both)
+    assert model.score(instances, labels) > 0.8
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (dict(rows=[0], labels=["maybe"]), "labels: 'maybe' is not one of the classes"),
+        (dict(rows=[0, 1], labels=[1]), "labels"),
+        (dict(rows=[999], labels=[1]), "positions from 0 to 239, got .999"),
+        (dict(rows=[0], labels=[1], weight=0), "weight must be above 0"),
+    ],
+)
+def test_labels_that_cannot_be_are_named(rows, given, said):
+    with pytest.raises((ValueError, IndexError), match=said):
+        Bags.from_labels(*rows[:3]).with_labels(given.pop("rows"), given.pop("labels"), **given)
+
+
+def test_a_method_that_cannot_weigh_bags_says_so(rows):
+    bags = Bags.from_labels(*rows[:3]).with_labels([0], [1])
+    with pytest.raises(ValueError, match="MeanMap cannot weigh bags"):
+        MeanMap().fit_bags(bags)
