@@ -4,10 +4,12 @@ import builtins
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 import llpgan
 from llpgan import DLLP, Bags, MeanMap
 from llpgan.evaluation import (
+    GroupShares,
     bag_scores,
     inspect_bags,
     judge_without_labels,
@@ -16,7 +18,7 @@ from llpgan.evaluation import (
     partial_dependence,
 )
 from llpgan.evaluation.selection import compare
-from llpgan.report import write_report
+from llpgan.report import GroupSharesDisplay, write_report
 
 
 @pytest.fixture
@@ -103,6 +105,18 @@ def test_a_history_is_a_table_also_of_a_loaded_model(bags, tmp_path):
         frame = one.history_.to_frame()
         assert frame["epoch"].tolist() == [1, 2]
         assert frame["proportion_loss"].tolist() == [row["proportion_loss"] for row in model.history_]
+
+
+def test_group_shares_are_a_table_and_can_be_drawn():
+    half = np.full((2, 2), 0.5)
+    covariance = np.einsum("rs,cd->rcsd", np.eye(2), np.eye(2)) * 0.01**2
+    groups, share = (("white", 0), ("white", None)), np.array([[0.7, 0.3], [0.4, 0.6]])
+    shares = GroupShares(groups, ("no", "yes"), np.array([5.0, 9.0]), share, covariance, 0 * half, 2 * half, share)
+    assert shares.to_frame()["group"].tolist() == ["white, 0"] * 2 + ["white, missing"] * 2
+    assert shares.to_frame(by=["race", "college"])["race"].tolist() == ["white"] * 4
+    assert "30.0% (28.0% to 32.0%)" in shares._repr_html_()
+    display = GroupSharesDisplay.from_shares(shares, ax=Figure().add_subplot())
+    assert display.hover_["class-0"][0] == "white, 0: yes 30.0 %, 95 % interval 28.0 % to 32.0 %"
 
 
 def test_without_pandas_it_is_said_what_to_do(model, bags, monkeypatch):
