@@ -15,10 +15,12 @@ from llpgan.bags.sorted_rows import RowsInOrder, rows_of_bags, sizes_if_sorted
 from llpgan.bags.stored_instances import StoredInstances
 from llpgan.utils import array_input
 from llpgan.utils.arrays import Array
+from llpgan.utils.notebook_html import html_table
 
 if TYPE_CHECKING:
     from llpgan.tables import Columns, Encoder
 
+_SHOWN = 10  # bags and classes in a notebook
 _ROWS_AT_ONCE = 2**14  # of sums over bags, so that no second table of instances is made
 
 
@@ -705,6 +707,20 @@ class Bags:
             f"Bags({len(self.instances)} instances of shape {shape}, {self.n_bags} bags of "
             f"{self.sizes.min()} to {self.sizes.max()}, {self.n_classes} classes)"
         )
+
+    def _repr_html_(self) -> str:
+        shown = range(min(_SHOWN, self.n_bags))
+        columns: dict[str, list[Any]] = {
+            "bag": [self.bag_ids[bag] for bag in shown],
+            "instances": [f"{self.sizes[bag]:,}" for bag in shown],
+        }
+        for k, name in enumerate(self.classes.tolist()[:_SHOWN]):
+            columns[f"share of {name}"] = [f"{self.proportions[bag, k]:.1%}" for bag in shown]
+        left_out = {"bags": self.n_bags - len(shown), "classes": max(0, self.n_classes - _SHOWN)}
+        note = ", ".join(f"{n:,} more {what}" for what, n in left_out.items() if n)
+        shape = " × ".join(map(str, self.instances.shape[1:]))
+        about = f"{self.n_bags:,} bags of {len(self.instances):,} instances of shape {shape}"
+        return html_table(columns, about, note=f"and {note}" if note else "")
 
 
 def _keyed(

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from matplotlib.figure import Figure
 from rich.console import Console
 
 from llpgan.bags import Bags
@@ -17,13 +18,13 @@ from llpgan.estimators.base import LLPClassifier
 from llpgan.evaluation.selection import QUICK, Comparison, WithinBagKFold
 from llpgan.evaluation.selection import compare as compared
 from llpgan.evaluation.selection.candidates import OVERALL
-from llpgan.evaluation.selection.comparison_view import as_figure, as_markdown, as_table
+from llpgan.evaluation.selection.comparison_view import as_markdown, as_table
 from llpgan.evaluation.selection.trials import Row
 from llpgan.persistence import save
 from llpgan.persistence.manifest import MODEL_FOLDER, REPORT
-from llpgan.report import render
+from llpgan.report import ComparisonDisplay, comparison_page, render
 from llpgan.utils.atomic_files import clear_halves, whole_file
-from llpgan.utils.output_paths import claimed_folder, refuse_input
+from llpgan.utils.output_paths import claimed_folder, output_if_named, refuse_input
 
 _MARK = "written by llpgan compare"
 
@@ -42,6 +43,7 @@ def compare(
     n_jobs: int = 1,
     time_limit: float | None = None,
     out: str = "comparison",
+    html: str | None = None,
     report: bool = True,
     overwrite: bool = False,
     **tables: Any,
@@ -76,10 +78,12 @@ def compare(
         The maximum number of seconds of one fit. A method that takes longer is left out.
     out : str, default="comparison"
         The folder for the rows, the table, the picture and the model.
+    html : str, default=None
+        A file (.html) for a page on the comparison.
     report : bool, default=True
         Whether to write a report on the model.
     overwrite : bool, default=False
-        Replace a model that is there.
+        Replace a model and a page that are there.
     **tables : dict
         The parameters of Bags.from_tables.
 
@@ -89,7 +93,10 @@ def compare(
     """
     refuse_idle_names(label_names, tables)
     folder, inputs = Path(out), tables_in(data, tables)
-    with claimed_folder(folder / "model", MODEL_FOLDER, overwrite=overwrite, inputs=inputs):
+    with (
+        claimed_folder(folder / "model", MODEL_FOLDER, overwrite=overwrite, inputs=inputs),
+        output_if_named(html, overwrite=overwrite, inputs=inputs) as page,
+    ):
         for path in _results(folder):
             _refuse_others(path)
             refuse_input(path, inputs)
@@ -114,6 +121,8 @@ def compare(
         )
         terminal().print(as_table(found))
         _write(found, folder)
+        if page is not None:
+            page.write_text(comparison_page(Path(data).name, origin(data, bags, tables), found), encoding="utf-8")
         _say_doubt(console, found)
         console.print(f"training {found.chosen} on all bags")
         model, seconds = trained(found.methods[found.chosen], bags, random_state)
@@ -170,7 +179,9 @@ def _write(found: Comparison, folder: Path) -> None:
         _refuse_others(path)
     with whole_file(table) as aside:
         aside.write_text(f"{as_markdown(found)}\n<!-- {_MARK} -->\n", encoding="utf-8")
-    figure = as_figure(found)
+    judged = [result for result in found.results if result.score is not None]
+    figure = Figure(figsize=(7, 1.2 + 0.4 * len(judged)), layout="constrained")
+    ComparisonDisplay.from_comparison(found, ax=figure.add_subplot())
     for path, field in ((svg, "Creator"), (png, "Software")):
         with whole_file(path) as aside:
             figure.savefig(aside, metadata={field: _MARK})

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from rich.table import Table
@@ -15,6 +16,7 @@ from llpgan.cli.terminal_text import visible
 from llpgan.estimators.base import LLPClassifier
 from llpgan.evaluation import BagScores, Estimate, LabelScores, Verdict, judge_without_labels, label_scores
 from llpgan.persistence.manifest import files_of_model
+from llpgan.report import evaluation_page
 from llpgan.tables import Rows, TableSpec, label_values, shared_bags
 from llpgan.tables.table_spec import names
 from llpgan.utils.output_paths import output_if_named
@@ -64,6 +66,7 @@ def evaluate(
     image: str | None = None,
     resize: bool = False,
     out: str | None = None,
+    html: str | None = None,
     overwrite: bool = False,
 ) -> Evaluation:
     """Evaluate a saved model by labels of single rows, by proportions of bags, or by both.
@@ -90,20 +93,25 @@ def evaluate(
         Resize images to the size of the training images.
     out : str, default=None
         A file (.json) for the figures, which are always shown.
+    html : str, default=None
+        A file (.html) for a page with charts and tables.
     overwrite : bool, default=False
-        Replace a file that is there.
+        Replace files that are there.
 
     Examples
     --------
     llpgan evaluate model people.csv --bag state --proportions results.csv
     """
     inputs = [data, proportions, counts, *files_of_model(model)]
-    with output_if_named(out, overwrite=overwrite, inputs=inputs) as aside:
+    outputs = [output_if_named(path, overwrite=overwrite, inputs=inputs) for path in (out, html)]
+    with outputs[0] as aside, outputs[1] as page:
         loaded, rows = opened(model, data, image, resize, ids=() if bag is None else names(bag, "bag"))
         found = evaluated(loaded, rows, label, label_names, bag, proportions, counts)
         _show(found)
         if aside is not None:
             aside.write_text(json.dumps(_as_json(found), indent=2) + "\n")
+        if page is not None:
+            page.write_text(_as_page(found, Path(data).name, type(loaded).__name__), encoding="utf-8")
     return found
 
 
@@ -194,6 +202,11 @@ def in_words(verdict: Verdict) -> Text:
         f"classes, over all bags drawn like these, lies between {bounds.bag_error.low:.3f} and "
         f"{bounds.bag_error.high:.3f} (Hoeffding's interval, 95 %).",
     )
+
+
+def _as_page(found: Evaluation, title: str, method: str) -> str:
+    classes = [str(name) for name in found.classes]
+    return evaluation_page(title, method, classes, found.figures(), labels=found.by_label, verdict=found.verdict)
 
 
 def _as_json(found: Evaluation) -> dict[str, Any]:

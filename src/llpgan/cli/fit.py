@@ -198,12 +198,20 @@ def told(
     """All for a report on a model; by labels too, where they are known. Of a store, it tells of some bags."""
     encoder = bags.encoder
     notes, columns = ([], {}) if encoder is None else (encoder.notes, encoder.positions)
-    notes = [*([from_where] if from_where else []), *notes]
     if is_stored(bags.instances):
         bags, n_bags = _some_bags(bags), bags.n_bags
         notes = [*notes, f"this page tells of {bags.n_bags:,} of the {n_bags:,} bags, drawn at random"]
     title = Path(data).name
-    return tell(model, bags, title=title, notes=notes, columns=columns, labels=labels, held_out=held_out)
+    return tell(
+        model,
+        bags,
+        title=title,
+        notes=notes,
+        columns=columns,
+        origin=from_where,
+        labels=labels,
+        held_out=held_out,
+    )
 
 
 def _some_bags(bags: Bags) -> Bags:

@@ -1,6 +1,7 @@
 """``llpgan inspect``: what bags can tell, before anything is trained."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from rich.table import Table
 from llpgan.bags import Bags
 from llpgan.cli.command_options import passing_on
 from llpgan.cli.console import terminal
+from llpgan.cli.fit import origin
 from llpgan.cli.model_inputs import tables_in
 from llpgan.evaluation import (
     Inspection,
@@ -18,6 +20,7 @@ from llpgan.evaluation import (
     learning_curve,
     randomness_test,
 )
+from llpgan.report import InspectionPage
 from llpgan.utils.output_paths import output_if_named
 
 
@@ -28,6 +31,7 @@ def inspect(
     curve: bool = True,
     random_state: int = 0,
     out: str | None = None,
+    html: str | None = None,
     overwrite: bool = False,
     **tables: Any,
 ) -> Inspection:
@@ -43,8 +47,10 @@ def inspect(
         The seed of the random draws.
     out : str, default=None
         A file (.json) for the figures, which are always shown.
+    html : str, default=None
+        A file (.html) for a page with charts and tables.
     overwrite : bool, default=False
-        Replace a file that is there.
+        Replace files that are there.
     **tables : dict
         The parameters of Bags.from_tables.
 
@@ -52,17 +58,22 @@ def inspect(
     --------
     llpgan inspect people.csv --bag state --proportions results.csv
     """
-    with output_if_named(out, overwrite=overwrite, inputs=tables_in(data, tables)) as aside:
+    outputs = [output_if_named(path, overwrite=overwrite, inputs=tables_in(data, tables)) for path in (out, html)]
+    with outputs[0] as aside, outputs[1] as page:
         bags = Bags.from_tables(data, **tables)
         found = inspect_bags(bags)
         randomness = randomness_test(bags, random_state=random_state)
         steps = learning_curve(bags, random_state=random_state) if curve and bags.instances.ndim == 2 else None
         console = terminal()
         console.print(_facts(found))
-        for line in in_words(found, randomness, steps):
+        lines = in_words(found, randomness, steps)
+        for line in lines:
             console.print(f"- {line}")
         if aside is not None:
             aside.write_text(json.dumps(_as_json(found, randomness, steps), indent=2) + "\n")
+        if page is not None:
+            told = InspectionPage(Path(data).name, origin(data, bags, tables), bags, found, lines, steps)
+            page.write_text(told.render(), encoding="utf-8")
     return found
 
 

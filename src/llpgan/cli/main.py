@@ -99,7 +99,7 @@ def _arguments(name: str, function: Callable[..., Any], words: list[str]) -> dic
     for path in configs:
         refuse_bad_config(path)
     arguments = arguments_of(name, function, words)
-    for output in ("out", "to"):
+    for output in ("out", "to", "html"):
         if isinstance(arguments.get(output), str):
             refuse_input(Path(arguments[output]), configs)
     return arguments

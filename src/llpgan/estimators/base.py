@@ -256,6 +256,44 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         predicted = bags.means(probabilities, sample_weight)
         return float(1 - np.abs(predicted - bags.proportions).sum(axis=1).mean() / 2)
 
+    def report(
+        self,
+        path: str | Path,
+        bags: Bags,
+        *,
+        title: str | None = None,
+        labels: Any = None,
+        held_out: Bags | None = None,
+        overwrite: bool = False,
+    ) -> Path:
+        """Write a page on this model, as one HTML file for a browser.
+
+        See :func:`llpgan.report.write_report`, which this calls.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file to write.
+        bags : Bags
+            The bags that the model was trained on.
+        title : str, optional
+            The title of the page; the name of the method by default.
+        labels : array-like of shape (n_instances,), optional
+            The class of each instance, in the order of ``bags.instances``; used only for scores.
+        held_out : Bags, optional
+            Bags that the model was not trained on; used only for scores.
+        overwrite : bool, default=False
+            Replace the file if it exists.
+
+        Returns
+        -------
+        Path
+            The file.
+        """
+        from llpgan.report import write_report
+
+        return write_report(self, bags, path, title=title, labels=labels, held_out=held_out, overwrite=overwrite)
+
     @abstractmethod
     def _probabilities(self, instances: Array) -> Array:
         """The probability of each class for instances that are checked."""

@@ -26,6 +26,7 @@ from llpgan.training.batches import BagDataset
 from llpgan.training.chunked_gradients import as_tensor, refuse_batch_norm
 from llpgan.training.devices import device_named, launched, precision_for
 from llpgan.training.distributed import Ranks
+from llpgan.training.epoch_history import EpochHistory
 from llpgan.training.input_scaling import Scaling
 from llpgan.training.launch_environment import processes
 from llpgan.training.losses import PROPORTION_LOSSES, BagLoss, ProportionLoss, proportion_loss
@@ -232,7 +233,7 @@ class DeepClassifier(LLPClassifier):
             torch.manual_seed(seed)
             objective = self._objective(bags, fabric)
         with listeners_of(self, ranks) as listeners:
-            classifier, self.history_ = train(
+            classifier, history = train(
                 objective,
                 training,
                 plan_of(self, bags, seed),
@@ -243,6 +244,7 @@ class DeepClassifier(LLPClassifier):
                 checkpoint=checkpoint_of(self, bags),
                 listeners=listeners,
             )
+        self.history_ = EpochHistory(history)
         self._keep(classifier, objective)
         refuse_lost(type(self).__name__, self._weights())
         if self._calibrates(bags):

@@ -1,6 +1,8 @@
 """How well predictions meet the proportions of bags: no instance's label is needed."""
 
-from dataclasses import dataclass
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,6 +12,8 @@ from llpgan.bags.bags import Bags, refuse_other_than_bags
 from llpgan.evaluation import interval_estimate
 from llpgan.evaluation.interval_estimate import Estimate
 from llpgan.utils.arrays import Array
+from llpgan.utils.frames import frame
+from llpgan.utils.notebook_html import html_table
 
 _LEAST = np.finfo(np.float64).eps
 
@@ -35,6 +39,12 @@ class BagScores:
         The same distance, with each instance counted for its most probable class alone.
     weights : ndarray of shape (n_bags,) or None
         The weights of the bags in means. None if each bag counts the same.
+    given : ndarray of shape (n_bags, n_classes)
+        The proportions p of the bags.
+    sizes : ndarray of shape (n_bags,)
+        The number of instances of each bag.
+    bag_ids, classes : tuple of hashable
+        The names of the bags and of the classes.
     """
 
     predicted: NDArray[np.float64]
@@ -43,6 +53,10 @@ class BagScores:
     total_variation: NDArray[np.float64]
     hard_total_variation: NDArray[np.float64]
     weights: NDArray[np.float64] | None = None
+    given: NDArray[np.float64] = field(kw_only=True)
+    sizes: NDArray[np.int64] = field(kw_only=True)
+    bag_ids: tuple[Hashable, ...] = field(kw_only=True)
+    classes: tuple[Hashable, ...] = field(kw_only=True)
 
     @property
     def mean_cross_entropy(self) -> Estimate:
@@ -63,6 +77,38 @@ class BagScores:
     def mean_hard_total_variation(self) -> Estimate:
         """The mean of ``hard_total_variation`` over bags."""
         return interval_estimate.mean(self.hard_total_variation, self.weights)
+
+    def to_frame(self) -> Any:
+        """The scores as a pandas frame, with one row per bag.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The columns ``bag``, ``instances``, the four scores, and for each class ``given`` and ``predicted``.
+        """
+        named = ("total_variation", "hard_total_variation", "cross_entropy", "kl")
+        shares: dict[str, Any] = {}
+        for k, name in enumerate(self.classes):
+            shares |= {f"given {name}": self.given[:, k], f"predicted {name}": self.predicted[:, k]}
+        scores: dict[str, Any] = {name: getattr(self, name) for name in named}
+        return frame({"bag": list(self.bag_ids), "instances": self.sizes.tolist(), **scores, **shares})
+
+    def __repr__(self) -> str:
+        return f"BagScores({len(self.kl)} bags, mean bag error {self.mean_total_variation})"
+
+    def _repr_html_(self) -> str:
+        worst = (-self.total_variation).argsort(kind="stable")
+        k = len(self.classes) - 1
+        return html_table(
+            {
+                "bag": [self.bag_ids[bag] for bag in worst],
+                "instances": [f"{self.sizes[bag]:,}" for bag in worst],
+                "bag error": [f"{self.total_variation[bag]:.1%}" for bag in worst],
+                f"given {self.classes[k]}": [f"{self.given[bag, k]:.1%}" for bag in worst],
+                f"predicted {self.classes[k]}": [f"{self.predicted[bag, k]:.1%}" for bag in worst],
+            },
+            f"Bag error {self.mean_total_variation} over {len(worst):,} bags, the worst first",
+        )
 
 
 def bag_scores(bags: Bags, probabilities: ArrayLike, *, by_size: bool = False) -> BagScores:
@@ -104,6 +150,10 @@ def bag_scores(bags: Bags, probabilities: ArrayLike, *, by_size: bool = False) -
         total_variation=np.abs(given - predicted).sum(axis=1) / 2,
         hard_total_variation=np.abs(given - hard).sum(axis=1) / 2,
         weights=bags.totals if by_size else None,
+        given=given,
+        sizes=bags.sizes,
+        bag_ids=bags.bag_ids,
+        classes=tuple(bags.classes.tolist()),
     )
 
 

@@ -1,12 +1,14 @@
 """What bags can tell at all, before anything is trained."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from llpgan.bags.bags import Bags, refuse_other_than_bags
 from llpgan.utils.arrays import Array
+from llpgan.utils.frames import frame
 
 _ENOUGH_BAGS = 20  # with which 95 % intervals of accuracy without labels were measured to hold in 91 cases of 100
 _SAME = 1e-3  # shares of two classes that go together this closely cannot be told apart
@@ -75,6 +77,16 @@ class Inspection:
     def can_judge(self) -> bool:
         """Whether the bags, if they are random, are enough and differ enough to evaluate single predictions."""
         return self.n_bags >= _ENOUGH_BAGS and self.spread > 0
+
+    def to_frame(self) -> Any:
+        """What the bags tell of each class, as a pandas frame with one row per class.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The columns ``class``, ``rows`` and ``worth``.
+        """
+        return frame({"class": self.classes, "rows": self.rows.tolist(), "worth": self.worth.tolist()})
 
 
 def inspect_bags(bags: Bags) -> Inspection:

@@ -1,36 +1,18 @@
 """How good predictions are where the labels of instances are known."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from llpgan.bags import validation
 from llpgan.evaluation import interval_estimate
+from llpgan.evaluation.calibration_table import CalibrationBin, CalibrationTable
 from llpgan.evaluation.interval_estimate import Estimate
 from llpgan.utils.arrays import Array
 
 _BINS = 10
 _LEAST = np.finfo(np.float64).eps  # a probability of zero would make one mistake count for ever
-
-
-class CalibrationBin(NamedTuple):
-    """Instances with about the same confidence of the classifier.
-
-    Attributes
-    ----------
-    confidence : float
-        The mean probability of the most probable class.
-    accuracy : float
-        The share of instances whose most probable class is right.
-    n : int
-        The number of instances.
-    """
-
-    confidence: float
-    accuracy: float
-    n: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +38,7 @@ class LabelScores:
         probability of the most probable class. It has no interval, because resampling raises it.
     confusion : ndarray of shape (n_classes, n_classes)
         The counts, with true classes in rows and predicted classes in columns.
-    calibration : tuple of CalibrationBin
+    calibration : CalibrationTable
         The bins that are not empty, from low to high confidence.
     """
 
@@ -66,7 +48,7 @@ class LabelScores:
     auc: Estimate | None
     calibration_error: Estimate
     confusion: NDArray[np.int64]
-    calibration: tuple[CalibrationBin, ...]
+    calibration: CalibrationTable
 
 
 def label_scores(labels: ArrayLike, probabilities: ArrayLike, classes: ArrayLike) -> LabelScores:
@@ -134,10 +116,10 @@ def _auc(table: Array, truth: NDArray[np.int64]) -> Estimate | None:
     return Estimate(float(np.mean([interval_estimate.auc(table[:, k], truth == k).value for k in present])))
 
 
-def _calibration(confidence: Array, right: Array) -> tuple[CalibrationBin, ...]:
+def _calibration(confidence: Array, right: Array) -> CalibrationTable:
     bin_of_row = np.minimum((confidence * _BINS).astype(np.int64), _BINS - 1)
     members = [bin_of_row == b for b in np.unique(bin_of_row)]
-    return tuple(
+    return CalibrationTable(
         CalibrationBin(float(confidence[rows].mean()), float(right[rows].mean()), int(rows.sum()))
         for rows in members
     )

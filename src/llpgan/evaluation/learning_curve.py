@@ -1,7 +1,7 @@
 """What more bags would bring: held-out bag error against the number of bags, extended by a power law."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import nnls
@@ -11,6 +11,7 @@ from llpgan.bags.bags import Bags, refuse_other_than_bags
 from llpgan.estimators.base import LLPClassifier
 from llpgan.evaluation.bag_scores import bag_scores
 from llpgan.utils.arrays import Array
+from llpgan.utils.frames import frame
 
 _SHARES = (0.25, 0.5, 0.75, 1.0)
 _POWERS = np.linspace(0.25, 1.5, 26)
@@ -72,6 +73,15 @@ class LearningCurve:
             The expected bag error.
         """
         return self.floor + self.scale * float(n_bags) ** -self.power
+
+    def to_frame(self) -> Any:
+        """The steps as a pandas frame, with one row per number of bags.
+
+        Returns
+        -------
+        pandas.DataFrame
+        """
+        return frame({name: [getattr(step, name) for step in self.steps] for name in Step._fields})
 
 
 def learning_curve(

@@ -10,6 +10,7 @@ from llpgan.evaluation.accuracy_bounds import WorstCase, worst_case
 from llpgan.evaluation.bag_scores import BagScores, bag_scores
 from llpgan.evaluation.label_free_accuracy import LEAST_BAGS, LabelFreeScores, estimate_accuracy
 from llpgan.evaluation.randomness import RandomnessTest, randomness_test
+from llpgan.utils.notebook_html import html_table
 
 ENOUGH_BAGS = 50  # from which on intervals were measured to hold
 _MEANING = (
@@ -41,6 +42,17 @@ class Verdict:
     randomness: RandomnessTest
     scores: LabelFreeScores | None
     why: str
+
+    def _repr_html_(self) -> str:
+        figures = {"bag error": self.bags.mean_total_variation}
+        if self.scores is not None:
+            known = {"accuracy": self.scores.accuracy, "Brier score": self.scores.brier}
+            known |= {"log loss": self.scores.log_loss}
+            figures |= {name: estimate for name, estimate in known.items() if estimate is not None}
+        ends = ["" if found.low is None else f"{found.low:.3f} to {found.high:.3f}" for found in figures.values()]
+        values = [f"{found.value:.3f}" for found in figures.values()]
+        columns = {"": list(figures), "value": values, "95 % interval": ends}
+        return html_table(columns, "How good predictions are, by bags alone", note=self.why)
 
 
 _WEIGHTED = (

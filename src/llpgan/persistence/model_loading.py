@@ -94,8 +94,10 @@ def _restore_networks(model: Any, arrays: Arrays) -> None:
     """Networks are made anew from the settings, and take the weights."""
     import torch
 
+    from llpgan.training.epoch_history import EpochHistory
     from llpgan.training.input_scaling import Scaling
 
+    model.history_ = EpochHistory(model.history_)
     with torch.random.fork_rng(devices=[]):
         networks = model._networks(Scaling(arrays["classifier_.0.shift"], arrays["classifier_.0.scale"]))
     for name, network in networks.items():

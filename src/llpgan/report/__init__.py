@@ -7,7 +7,29 @@
 True
 """
 
+from llpgan.report.command_pages import InspectionPage, comparison_page, evaluation_page
+from llpgan.report.displays import (
+    ComparisonDisplay,
+    GroupSharesDisplay,
+    LearningCurveDisplay,
+    ProportionDisplay,
+    ReliabilityDisplay,
+)
 from llpgan.report.page import render
 from llpgan.report.story import Story, tell
+from llpgan.report.written_report import write_report
 
-__all__ = ["Story", "render", "tell"]
+__all__ = [
+    "ComparisonDisplay",
+    "GroupSharesDisplay",
+    "InspectionPage",
+    "LearningCurveDisplay",
+    "ProportionDisplay",
+    "ReliabilityDisplay",
+    "Story",
+    "comparison_page",
+    "evaluation_page",
+    "render",
+    "tell",
+    "write_report",
+]

@@ -2,7 +2,9 @@
 
 from llpgan.bags.fit_warnings import explained_share, hardly_better
 from llpgan.evaluation import Estimate
+from llpgan.report.short_names import shorten as shorten
 from llpgan.report.story import Story
+from llpgan.report.told_bags import BagFacts, ToldBags
 
 MOST_CLASSES = 12  # that get a chart each
 
@@ -42,23 +44,13 @@ def between(estimate: Estimate) -> str:
     return f"{estimate.low:.3f} to {estimate.high:.3f}"
 
 
-def shorten(name: str, most: int = 18) -> str:
-    r"""A name that fits a chart: on one line, and cut where it is long.
-
-    >>> shorten("a name that goes on"), shorten("two\nlines")
-    ('a name that goes…', 'two lines')
-    """
-    line = " ".join(name.split())
-    return line if len(line) <= most else line[: most - 1].rstrip() + "…"
-
-
 def next_to_nothing(story: Story) -> str | None:
     """A warning if the bags are fitted hardly better than by the overall shares."""
     prior = story.sizes @ story.proportions / story.sizes.sum()
     return hardly_better(story.method, explained_share(story.proportions, story.scores.predicted, prior))
 
 
-def shown_classes(story: Story) -> list[int]:
+def shown_classes(story: BagFacts) -> list[int]:
     """The classes that get a chart each: of two the second, which says all; of many the largest."""
     if len(story.classes) == 2:
         return [1]
@@ -72,14 +64,9 @@ def epochs(story: Story) -> str:
     return "One epoch (round over all bags)" if n == 1 else f"{count(n)} epochs (rounds over all bags)"
 
 
-def worst_bags(story: Story, most: int = 10) -> list[int]:
+def worst_bags(story: ToldBags, most: int = 10) -> list[int]:
     """The bags with the largest errors, the worst first."""
     return [int(bag) for bag in (-story.scores.total_variation).argsort(kind="stable")[:most]]
-
-
-def worst_class(story: Story, bag: int) -> int:
-    """The class whose predicted share of a bag is furthest from the given one."""
-    return max(shown_classes(story), key=lambda k: abs(story.proportions[bag, k] - story.scores.predicted[bag, k]))
 
 
 def shape(sides: tuple[int, ...]) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,19 +12,23 @@ from llpgan.estimators.base import LLPClassifier
 from llpgan.evaluation import (
     BagScores,
     LabelScores,
+    PartialDependence,
     Rise,
     Verdict,
     bag_scores,
     importance,
     judge_without_labels,
     label_scores,
+    partial_dependence,
 )
+from llpgan.report.displays.group_shares_display import GroupSharesDisplay
 from llpgan.report.image_mosaics import Mosaics, mosaics_of
 from llpgan.report.settings_in_words import Setting, method_in_a_line, settings_of
 from llpgan.utils.arrays import Array
 
 _BINS = 20
 _MOST_COLUMNS = 100
+_MOST_EFFECTS = 9
 _NOT_HELD_OUT = (
     "How often single predictions are right is unknown: there are only the bags that the model was trained on, "
     "and it fits those too well to be evaluated on them. Keep some bags out of training, and run llpgan evaluate "
@@ -48,6 +53,8 @@ class Story:
         All parameters of the method, with their defaults.
     notes : tuple of str
         Remarks on the data.
+    origin : str
+        Where the proportions came from, or an empty text.
     instance_shape : tuple of int
         The shape of an instance.
     n_instances : int
@@ -74,6 +81,8 @@ class Story:
         The importance of each column; None for the reason in ``why_no_rises``.
     why_no_rises : str
         The reason why the importance of columns was not measured, or an empty text.
+    effects : tuple of PartialDependence
+        The direction of the effects of the most important columns.
     mosaics : Mosaics or None
         Real and generated images, if the model generates images.
     verdict : Verdict
@@ -81,6 +90,8 @@ class Story:
         that the model was trained on it has the worst case, but no accuracy.
     labels : LabelScores or None
         The scores by labels, if there are any.
+    shares : GroupSharesDisplay or None
+        Shares of classes by group, if they were estimated.
     """
 
     title: str
@@ -88,6 +99,7 @@ class Story:
     about: str
     settings: tuple[Setting, ...]
     notes: tuple[str, ...]
+    origin: str
     instance_shape: tuple[int, ...]
     n_instances: int
     classes: tuple[str, ...]
@@ -101,9 +113,11 @@ class Story:
     history: tuple[Mapping[str, float], ...]
     rises: Mapping[str, Rise] | None
     why_no_rises: str
+    effects: tuple[PartialDependence, ...]
     mosaics: Mosaics | None
     verdict: Verdict
     labels: LabelScores | None
+    shares: GroupSharesDisplay | None = None
 
 
 def tell(
@@ -113,8 +127,10 @@ def tell(
     title: str,
     notes: Sequence[str] = (),
     columns: Mapping[str, Sequence[int]] | None = None,
+    origin: str = "",
     labels: ArrayLike | None = None,
     held_out: Bags | None = None,
+    shares: Any = None,
 ) -> Story:
     """Collect the content of the report on a trained model.
 
@@ -131,10 +147,14 @@ def tell(
     columns : mapping, default=None
         For each column of the user's table, its positions among the columns of the instances. None means that each
         column stands for itself.
+    origin : str, default=""
+        Where the proportions came from, such as "proportions: those of results.csv".
     labels : array-like of shape (n_samples,), default=None
         The class of each instance, in the order of ``bags.instances``. They are used only for scores.
     held_out : Bags, default=None
         Bags that the model was not trained on. They are used only for scores.
+    shares : table or result, default=None
+        Shares of classes by group, in a form that :meth:`GroupSharesDisplay.from_shares` takes.
 
     Returns
     -------
@@ -151,12 +171,14 @@ def tell(
     probabilities = model.predict_proba(bags)
     groups = _each_column(bags) if columns is None else columns
     why_no_rises = _why_no_rises(bags, groups)
+    rises = None if why_no_rises else _rises(model, bags, groups)
     return Story(
         title=title,
         method=type(model).__name__,
         about=method_in_a_line(model),
         settings=settings_of(model),
         notes=tuple(notes),
+        origin=origin,
         instance_shape=bags.instances.shape[1:],
         n_instances=len(bags.instances),
         classes=tuple(str(name) for name in bags.classes.tolist()),
@@ -168,11 +190,13 @@ def tell(
         held_out=None if held_out is None else bag_scores(held_out, model.predict_proba(held_out)),
         probability_counts=_counts(probabilities),
         history=tuple(getattr(model, "history_", ())),
-        rises=None if why_no_rises else _rises(model, bags, groups),
+        rises=rises,
         why_no_rises=why_no_rises,
+        effects=_effects(model, bags, groups, rises),
         mosaics=mosaics_of(model, bags),
         verdict=_verdict(model, bags, probabilities, held_out),
         labels=None if labels is None else label_scores(labels, probabilities, bags.classes),
+        shares=None if shares is None else GroupSharesDisplay.of(shares),
     )
 
 
@@ -198,17 +222,30 @@ def _each_column(bags: Bags) -> dict[str, list[int]]:
 
 def _why_no_rises(bags: Bags, groups: Mapping[str, Sequence[int]]) -> str:
     if bags.instances.ndim != 2:
-        return "The instances are images: shuffling a single pixel would show nothing, so this is not measured."
+        return "Instances are images, and single pixels tell nothing: what drives the predictions is not measured."
     if not groups:
-        return "No columns were named, so this is not measured."
+        return "No columns were named: what drives the predictions is not measured."
     if len(groups) > _MOST_COLUMNS:
-        return f"There are {len(groups)} columns; this is measured for at most {_MOST_COLUMNS}."
+        n = len(groups)
+        return f"There are {n} columns: what drives the predictions is measured for {_MOST_COLUMNS} at most."
     return ""
 
 
 def _rises(model: LLPClassifier, bags: Bags, groups: Mapping[str, Sequence[int]]) -> dict[str, Rise]:
     repeats = 5
     return importance(model, bags, groups, repeats=repeats, max_rows=_rows_each(len(groups) * repeats))
+
+
+def _effects(
+    model: LLPClassifier, bags: Bags, groups: Mapping[str, Sequence[int]], rises: Mapping[str, Rise] | None
+) -> tuple[PartialDependence, ...]:
+    """Of the columns whose shuffling is felt: those with a rise of more than two standard deviations."""
+    if rises is None:
+        return ()
+    felt = [name for name, rise in rises.items() if rise.mean > 2 * rise.sd and rise.mean > 0]
+    chosen = sorted(felt, key=lambda name: -rises[name].mean)[:_MOST_EFFECTS]
+    found = partial_dependence(model, bags, {name: groups[name] for name in chosen})
+    return tuple(found.values())
 
 
 def _rows_each(n_shuffles: int) -> int:

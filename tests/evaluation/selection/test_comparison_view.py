@@ -1,12 +1,10 @@
 """A comparison to look at."""
 
-import io
-
 import pytest
 
 from llpgan import MeanMap
 from llpgan.evaluation.selection import compare
-from llpgan.evaluation.selection.comparison_view import as_figure, as_markdown, as_table
+from llpgan.evaluation.selection.comparison_view import as_markdown, as_table
 from tests.evaluation.selection.test_compare import Failing
 
 
@@ -22,12 +20,3 @@ def test_the_table_tells_what_was_chosen_and_what_failed(found):
     assert "| MemoryError: a kernel of 9 GB |" in text
     assert "| baseline that ignores the features |" in text
     assert as_table(found).row_count == 3
-
-
-@pytest.mark.parametrize("ending", ["svg", "png"])
-def test_the_picture_has_a_point_for_each_method_that_was_judged(found, ending):
-    figure = as_figure(found)
-    labels = [label.get_text() for label in figure.axes[0].get_yticklabels()]
-    assert labels == ["overall shares", "MeanMap"]
-    figure.savefig(file := io.BytesIO(), format=ending)
-    assert len(file.getvalue()) > 1000

@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from llpgan.evaluation.interval_estimate import Estimate
+from llpgan.utils.frames import frame
+from llpgan.utils.notebook_html import html_table
 from llpgan.utils.suggestions import did_you_mean
 
 Table = NDArray[np.float64]
@@ -169,6 +171,33 @@ class GroupShares:
             }
         )
 
+    def to_frame(self, by: Sequence[str] | None = None, outcome: str = "outcome") -> Any:
+        """The table of shares as a pandas frame, with one row for each group and outcome.
+
+        Parameters
+        ----------
+        by : sequence of str, default=None
+            The names of the columns that tell the group, several if groups are tuples. None means one column,
+            ``group``, with the parts of a tuple in one text.
+        outcome : str, default="outcome"
+            The name of the column that tells the outcome.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The columns of :meth:`columns`.
+        """
+        if by is not None:
+            return frame(self.columns(by, outcome))
+        texts = [group_text(group) for group in self.groups for _ in self.outcomes]
+        return frame({**self.columns(("group",), outcome), "group": texts})
+
+    def _repr_html_(self) -> str:
+        shown = {str(outcome): [self.share(group, outcome) for group in self.groups] for outcome in self.outcomes}
+        texts = {name: [_with_interval(share) for share in shares] for name, shares in shown.items()}
+        columns = {"group": [group_text(group) for group in self.groups], **texts}
+        return html_table(columns, f"Shares of {len(self.groups):,} groups, with 95 % intervals", most=40)
+
     def differences(self) -> list[tuple[Hashable, Hashable, Hashable, Estimate]]:
         """All pairs of groups: the two names, the outcome, and the difference of the shares.
 
@@ -201,6 +230,12 @@ def group_text(group: Hashable) -> str:
     ('white', 'white, 1', 'missing')
     """
     return ", ".join("missing" if part is None else str(part) for part in _as_tuple(group))
+
+
+def _with_interval(share: Estimate) -> str:
+    if share.low is None or share.high is None:
+        return f"{share.value:.1%}"
+    return f"{share.value:.1%} ({share.low:.1%} to {share.high:.1%})"
 
 
 def _as_tuple(group: Hashable) -> tuple[Hashable, ...]:

@@ -14,6 +14,7 @@ from llpgan.estimators.base import LLPClassifier
 from llpgan.evaluation.selection.candidates import OVERALL, simplicity
 from llpgan.evaluation.selection.trials import Row
 from llpgan.training.epoch_choice import paired_error
+from llpgan.utils.frames import frame
 
 
 @dataclass(frozen=True)
@@ -138,6 +139,28 @@ class Comparison:
             return False
         rise, error = self._paired(name, best)
         return rise <= error
+
+    def to_frame(self) -> Any:
+        """The results as a pandas frame: one row per method, the best first.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The columns of :class:`Result`, and ``chosen``.
+        """
+        shown = ("name", "score", "worse_by", "error", "seconds", "failed")
+        columns = {name: [getattr(result, name) for result in self.results] for name in shown}
+        return frame({**columns, "chosen": [result.name == self.chosen for result in self.results]})
+
+    def __repr__(self) -> str:
+        judged = any(name in self._by_bag for name in self.methods)
+        found = f"chosen: {self.chosen}" if judged else "none could be judged"
+        return f"Comparison({', '.join(self.methods)}; {found})"
+
+    def _repr_html_(self) -> str:
+        from llpgan.evaluation.selection.comparison_view import as_html
+
+        return as_html(self)
 
     @cached_property
     def _by_bag(self) -> dict[str, NDArray[np.float64]]:

@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from llpgan.bags import Bags
 from llpgan.estimators.base import LLPClassifier
-from llpgan.evaluation import bag_scores
+from llpgan.evaluation.bag_scores import bag_scores
 
 Row = dict[str, Any]
 SCORES = ("cross_entropy", "total_variation", "hard_total_variation")

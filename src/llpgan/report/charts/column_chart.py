@@ -5,7 +5,7 @@ from markupsafe import Markup
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from llpgan.report.charts.svg_canvas import BLUE, INK, SOFT, svg
+from llpgan.report.charts.svg_canvas import BLUE, INK, SOFT, Hover, svg
 from llpgan.report.formatting import shorten
 from llpgan.report.story import Story
 
@@ -16,9 +16,11 @@ def what_matters(story: Story) -> Markup:
     """A bar a column: the rise of the bags' loss when it is shuffled, with the shuffles' standard deviation."""
     rises = sorted((story.rises or {}).items(), key=lambda item: item[1].mean)[-MOST_COLUMNS:]
 
-    def draw(axes: Axes) -> None:
+    def draw(axes: Axes) -> Hover:
         means, deviations = np.array([rise for _, rise in rises]).T
         bars = axes.barh(range(len(rises)), means, 0.66, color=BLUE)
+        for place, bar in enumerate(bars):
+            bar.set_gid(f"bar-{place}")
         axes.errorbar(
             means, range(len(rises)), xerr=deviations, fmt="none", ecolor=SOFT, elinewidth=1.4, capsize=2.5
         )
@@ -30,5 +32,6 @@ def what_matters(story: Story) -> Markup:
         axes.set(xlabel="rise of the bags’ loss", ylim=(-0.6, len(rises) - 0.4))
         axes.xaxis.set_major_locator(MaxNLocator(4))
         axes.spines["left"].set_visible(False)
+        return {f"bar-{i}": [f"{name}: {mean:.4f} ± {sd:.4f}"] for i, (name, (mean, sd)) in enumerate(rises)}
 
     return svg("what-matters", draw, height=76 + 25 * len(rises))

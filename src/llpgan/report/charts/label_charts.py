@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 from matplotlib.axes import Axes
-from matplotlib.ticker import MaxNLocator, PercentFormatter
 from numpy.typing import NDArray
 
 from llpgan.evaluation import LabelScores
-from llpgan.report.charts.svg_canvas import BLUE, CARD, INK, SOFT, svg
+from llpgan.report.charts.svg_canvas import BLUE, INK, PAGE, Hover, svg
+from llpgan.report.displays.reliability_display import ReliabilityDisplay
 from llpgan.report.formatting import count, shorten
 
 MOST_CLASSES_CONFUSED = 20
@@ -18,21 +18,10 @@ MOST_CLASSES_CONFUSED = 20
 def calibration(scores: LabelScores) -> Markup:
     """How often the classifier is right, against how sure it is; a point's area is its share of instances."""
 
-    def draw(axes: Axes) -> None:
-        sure, right, n = np.array(scores.calibration).T
-        low = min(sure.min(), right.min()) - 0.05
-        axes.plot([low, 1], [low, 1], color=SOFT, linewidth=1, linestyle=(0, (4, 3)))
-        axes.plot(sure, right, color=BLUE, linewidth=1.2)
-        axes.scatter(sure, right, 24 + 180 * n / n.max(), color=BLUE, linewidths=0, alpha=0.75)
-        axes.set(xlabel="how sure the classifier is", ylabel="how often it is right", aspect="equal")
-        axes.set(xlim=(low, 1.03), ylim=(low, 1.03))
-        axes.grid()
-        axes.tick_params(length=0)
-        for axis in (axes.xaxis, axes.yaxis):
-            axis.set_major_locator(MaxNLocator(5))
-            axis.set_major_formatter(PercentFormatter(1, decimals=0))
+    def draw(axes: Axes) -> Hover:
+        return ReliabilityDisplay(scores.calibration).plot(axes, palette=PAGE).hover_
 
-    return svg("calibration", draw, height=400)
+    return svg("calibration", draw, height=390)
 
 
 def confusion(scores: LabelScores, classes: tuple[str, ...]) -> Markup:
@@ -40,7 +29,7 @@ def confusion(scores: LabelScores, classes: tuple[str, ...]) -> Markup:
     k = len(classes)
     names = [shorten(name, 12) for name in classes]
 
-    def draw(axes: Axes) -> None:
+    def draw(axes: Axes) -> Hover:
         shares = scores.confusion / np.maximum(scores.confusion.sum(axis=1, keepdims=True), 1)
         for row, column in np.ndindex(k, k):
             _cell(axes, (row, column), scores.confusion, shares[row, column])
@@ -51,14 +40,14 @@ def confusion(scores: LabelScores, classes: tuple[str, ...]) -> Markup:
         axes.set(xlabel="predicted class", ylabel="true class")
         axes.tick_params(length=0)
         axes.spines[:].set_visible(False)
+        return {}
 
-    return svg("confusion", draw, height=400)
+    return svg("confusion", draw, height=390)
 
 
 def _cell(axes: Axes, place: tuple[int, int], counts: NDArray[Any], share: float) -> None:
     row, column = place
-    axes.bar(column, 0.96, 0.96, bottom=row - 0.48, color=BLUE, alpha=0.06 + 0.94 * share)
+    axes.bar(column, 0.96, 0.96, bottom=row - 0.48, color=BLUE, alpha=0.04 + 0.41 * share)
     if n := int(counts[place]):
         size = 14 if len(counts) <= 4 else max(6, 13 - len(counts) / 2.5)
-        colour = CARD if share > 0.5 else INK
-        axes.text(column, row, count(n), ha="center", va="center", fontsize=size, color=colour)
+        axes.text(column, row, count(n), ha="center", va="center", fontsize=size, color=INK)

@@ -1,30 +1,22 @@
-"""Charts of the training: what fell, epoch by epoch."""
+"""Charts of the training: what fell, epoch by epoch; and of what more bags would bring."""
 
 from collections.abc import Iterator
 
 from markupsafe import Markup
 from matplotlib.axes import Axes
-from matplotlib.ticker import MaxNLocator
 
-from llpgan.report.charts.svg_canvas import BLUE, GREEN, ORANGE, SOFT, svg
-from llpgan.report.formatting import shorten
+from llpgan.evaluation import LearningCurve
+from llpgan.report.charts.svg_canvas import PAGE, Hover, svg
+from llpgan.report.displays.learning_curve_display import IN_WORDS, NOT_CURVES, LearningCurveDisplay
+from llpgan.report.short_names import shorten
 from llpgan.report.story import Story
 from llpgan.training import epoch_choice
 
-_NAMES = {
-    "proportion_loss": "bags in training",
-    "held_out_loss": "held-out bags",
-    "real_loss": "classifier, on real instances",
-    "fake_loss": "classifier, on generated ones",
-    "generator_loss": "generator",
-    "entropy": "entropy",
-}
 _TOGETHER = {
     "Loss of bags": ("proportion_loss", "held_out_loss"),
     "Classifier against generator": ("real_loss", "fake_loss", "generator_loss"),
     "Uncertainty of single predictions": ("entropy",),
 }
-_NO_CURVES = {"epoch", "seconds", "held_out_error"}
 _MOST_ALONE = 6  # curves of a monitor's own figures
 
 
@@ -40,38 +32,28 @@ def kept_epoch(story: Story) -> int | None:
     return epoch_choice.kept_epoch(story.history)
 
 
+def error_by_bags(curve: LearningCurve) -> Markup:
+    """The bag error on held-out bags against the number of bags to learn from."""
+
+    def draw(axes: Axes) -> Hover:
+        return LearningCurveDisplay.of_learning_curve(curve).plot(axes, palette=PAGE).hover_
+
+    return svg("error-by-bags", draw, height=340)
+
+
 def _charts(story: Story) -> Iterator[tuple[str, tuple[str, ...]]]:
-    there = dict.fromkeys(name for row in story.history for name in row if name not in _NO_CURVES)
+    there = dict.fromkeys(name for row in story.history for name in row if name not in NOT_CURVES)
     for title, names in _TOGETHER.items():
         if kept := tuple(name for name in names if name in there):
             yield title, kept
-    alone = [name for name in there if name not in _NAMES]
+    alone = [name for name in there if name not in IN_WORDS]
     for name in alone[:_MOST_ALONE]:
         yield name.replace("_", " "), (name,)
 
 
 def _curves(story: Story, chart: str, title: str, names: tuple[str, ...]) -> Markup:
-    def draw(axes: Axes) -> None:
-        for name, colour in zip(names, (BLUE, ORANGE, GREEN), strict=False):
-            _curve(axes, story, name, colour)
-        if (epoch := kept_epoch(story)) is not None:
-            axes.axvline(epoch, color=SOFT, linewidth=1, linestyle=(0, (4, 3)))
+    def draw(axes: Axes) -> Hover:
         axes.set_title(shorten(title, 40))
-        axes.set(xlabel="epoch")
-        axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
-        axes.yaxis.set_major_locator(MaxNLocator(5))
-        if len(story.history) == 1:
-            axes.set_xticks([story.history[0]["epoch"]])
-        axes.grid(axis="y")
-        axes.tick_params(length=0)
-        axes.spines["left"].set_visible(False)
-        if len(names) > 1:
-            axes.legend(loc="upper right", fontsize=11)
+        return LearningCurveDisplay.of_history(story.history, names).plot(axes, palette=PAGE).hover_
 
-    return svg(chart, draw)
-
-
-def _curve(axes: Axes, story: Story, name: str, colour: str) -> None:
-    rows = [row for row in story.history if name in row]
-    numbers, values = [row["epoch"] for row in rows], [row[name] for row in rows]
-    axes.plot(numbers, values, color=colour, label=_NAMES.get(name, name), marker="o" if len(rows) < 3 else None)
+    return svg(chart, draw, height=280 + 22 * len(names))
