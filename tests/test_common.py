@@ -54,7 +54,7 @@ WEIGHTS = [
 
 
 def expected_to_fail(estimator):
-    """Weights are of rows in bags, and networks compute in single precision, the seventh digit of which is chance."""
+    """Weights are of rows in bags, and networks compute in single precision: the seventh digit is chance."""
     found = dict.fromkeys(WEIGHTS, "weights need groups: in a bag of one, a weight changes nothing")
     if hasattr(estimator, "precision"):
         found["check_methods_subset_invariance"] = "asks for 1e-7; ours is below"

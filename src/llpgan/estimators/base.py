@@ -276,11 +276,11 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             The file to write.
         bags : Bags
             The bags that the model was trained on.
-        title : str, optional
+        title : str, default=None
             The title of the page; the name of the method by default.
-        labels : array-like of shape (n_instances,), optional
+        labels : array-like of shape (n_instances,), default=None
             The class of each instance, in the order of ``bags.instances``; used only for scores.
-        held_out : Bags, optional
+        held_out : Bags, default=None
             Bags that the model was not trained on; used only for scores.
         overwrite : bool, default=False
             Replace the file if it exists.

@@ -43,8 +43,10 @@ class BagScores:
         The proportions p of the bags.
     sizes : ndarray of shape (n_bags,)
         The number of instances of each bag.
-    bag_ids, classes : tuple of hashable
-        The names of the bags and of the classes.
+    bag_ids : tuple of hashable
+        The names of the bags.
+    classes : tuple of hashable
+        The names of the classes.
     """
 
     predicted: NDArray[np.float64]

@@ -26,6 +26,11 @@ class CalibrationBin(NamedTuple):
 class CalibrationTable(tuple[CalibrationBin, ...]):
     """The groups that are not empty, from unsure to sure.
 
+    Parameters
+    ----------
+    iterable : iterable of CalibrationBin, default=()
+        The groups.
+
     Examples
     --------
     >>> CalibrationTable([CalibrationBin(0.9, 0.8, 10)]).to_frame().shape
@@ -40,5 +45,6 @@ class CalibrationTable(tuple[CalibrationBin, ...]):
         Returns
         -------
         pandas.DataFrame
+            One row per entry.
         """
         return frame({name: [getattr(row, name) for row in self] for name in CalibrationBin._fields})

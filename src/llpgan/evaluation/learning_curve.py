@@ -80,6 +80,7 @@ class LearningCurve:
         Returns
         -------
         pandas.DataFrame
+            One row per entry.
         """
         return frame({name: [getattr(step, name) for step in self.steps] for name in Step._fields})
 

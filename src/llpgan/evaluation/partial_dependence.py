@@ -71,6 +71,7 @@ class PartialDependence:
         Returns
         -------
         str
+            The text.
         """
         of_class = self.predicted[:, k]
         if self.values is None:
@@ -91,6 +92,7 @@ class PartialDependence:
         Returns
         -------
         pandas.DataFrame
+            One row per entry.
         """
         shares = {f"predicted {name}": self.predicted[:, k].tolist() for k, name in enumerate(self.classes)}
         return frame({"column": [self.column] * len(self.names), "value": list(self.names), **shares})

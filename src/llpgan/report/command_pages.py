@@ -19,8 +19,10 @@ class InspectionPage:
 
     Attributes
     ----------
-    title, origin : str
-        The title of the page, and where the proportions came from.
+    title : str
+        The title of the page.
+    origin : str
+        Where the proportions came from.
     bags : Bags
         The bags themselves.
     found : Inspection
@@ -64,6 +66,7 @@ class InspectionPage:
         Returns
         -------
         str
+            The text.
         """
         sections = {"summary": "Summary", "data": "Bags"}
         if self.curve is not None:
@@ -125,6 +128,7 @@ def evaluation_page(
     Returns
     -------
     str
+        The text.
     """
     sections = {"summary": "Summary"}
     if verdict is not None:
@@ -150,14 +154,17 @@ def comparison_page(title: str, origin: str, found: Comparison) -> str:
 
     Parameters
     ----------
-    title, origin : str
-        The title of the page, and where the proportions came from.
+    title : str
+        The title of the page.
+    origin : str
+        Where the proportions came from.
     found : Comparison
         What was found.
 
     Returns
     -------
     str
+        The text.
     """
     sections = {"summary": "Summary", "methods": "Methods"}
     if any(result.notes for result in found.results):

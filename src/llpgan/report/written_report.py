@@ -36,17 +36,17 @@ def write_report(
         The bags that it was trained on.
     path : str or Path
         The file to write.
-    title : str, optional
+    title : str, default=None
         The title of the page; the name of the method by default.
     notes : sequence of str, default=()
         Remarks on the data, in addition to those of the table that the bags came from.
     origin : str, default=""
         Where the proportions came from, such as "official results of 2016".
-    labels : array-like of shape (n_instances,), optional
+    labels : array-like of shape (n_instances,), default=None
         The class of each instance, in the order of ``bags.instances``; used only for scores.
-    held_out : Bags, optional
+    held_out : Bags, default=None
         Bags that the model was not trained on; used only for scores.
-    shares : table or result, optional
+    shares : table or result, default=None
         Shares of classes by group, in a form that :meth:`GroupSharesDisplay.from_shares` takes.
     overwrite : bool, default=False
         Replace the file if it exists.

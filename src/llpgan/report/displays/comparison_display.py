@@ -62,7 +62,7 @@ class ComparisonDisplay(Display):
         ----------
         comparison : Comparison
             What it returned.
-        ax : matplotlib.axes.Axes, optional
+        ax : matplotlib.axes.Axes, default=None
             The axes to draw on; those of a new figure by default.
 
         Returns
@@ -73,7 +73,18 @@ class ComparisonDisplay(Display):
 
     @classmethod
     def of(cls, comparison: Comparison) -> Self:
-        """The same, not drawn yet."""
+        """Make the display of a comparison without drawing it.
+
+        Parameters
+        ----------
+        comparison : Comparison
+            The comparison.
+
+        Returns
+        -------
+        ComparisonDisplay
+            The display.
+        """
         judged = [result for result in comparison.results if result.score is not None]
         return cls(judged, comparison.chosen, SCORES_IN_WORDS[comparison.score])
 
@@ -82,9 +93,9 @@ class ComparisonDisplay(Display):
 
         Parameters
         ----------
-        ax : matplotlib.axes.Axes, optional
+        ax : matplotlib.axes.Axes, default=None
             The axes to draw on; those of a new figure by default.
-        palette : Palette, optional
+        palette : Palette, default=None
             The colours; those of matplotlib's current style by default.
 
         Returns

@@ -51,7 +51,9 @@ class GroupSharesDisplay(Display):
         The class of each row.
     shares : ndarray of shape (n_rows,)
         The share of the class in the group.
-    low, high : ndarray of shape (n_rows,)
+    low : ndarray of shape (n_rows,)
+        The lower ends of the intervals; NaN where there is none.
+    high : ndarray of shape (n_rows,)
         The ends of the intervals; NaN where there is none.
 
     Attributes
@@ -86,9 +88,9 @@ class GroupSharesDisplay(Display):
         shares : mapping of columns, frame, or SharesByGroup
             A table has the columns ``group``, ``class`` (or ``outcome``) and ``share``; and ``low`` and ``high``,
             the ends of the intervals, if there are any.
-        classes : sequence, optional
+        classes : sequence, default=None
             The classes that are shown; by default the second of two, and all of more.
-        ax : matplotlib.axes.Axes, optional
+        ax : matplotlib.axes.Axes, default=None
             The axes to draw on; those of a new figure by default.
 
         Returns
@@ -99,7 +101,20 @@ class GroupSharesDisplay(Display):
 
     @classmethod
     def of(cls, shares: Any, classes: Sequence[Any] | None = None) -> Self:
-        """The same, not drawn yet."""
+        """Make the display of group shares without drawing it.
+
+        Parameters
+        ----------
+        shares : GroupShares or table
+            The shares.
+        classes : sequence, default=None
+            The classes that are shown. None means all of them.
+
+        Returns
+        -------
+        GroupSharesDisplay
+            The display.
+        """
         table = _columns(shares)
         of_row = [str(name) for name in table[next(name for name in _CLASS_NAMES if name in table)]]
         wanted = _shown_classes(of_row, classes)
@@ -117,9 +132,9 @@ class GroupSharesDisplay(Display):
 
         Parameters
         ----------
-        ax : matplotlib.axes.Axes, optional
+        ax : matplotlib.axes.Axes, default=None
             The axes to draw on; those of a new figure by default.
-        palette : Palette, optional
+        palette : Palette, default=None
             The colours; those of matplotlib's current style by default.
 
         Returns

@@ -38,9 +38,9 @@ class LearningCurveDisplay(Display):
         The points of each curve, by the name that the legend shows.
     x_name : str
         What x is.
-    marked : float, optional
+    marked : float, default=None
         An x with a vertical line, such as the epoch whose weights were kept.
-    deviations : mapping of str to sequence of float
+    deviations : mapping of str to sequence of float, default=<factory>
         The standard deviation at each point of a curve, if there is one.
 
     Attributes
@@ -78,9 +78,9 @@ class LearningCurveDisplay(Display):
         ----------
         history : sequence of mapping, or estimator
             One mapping per epoch, such as ``model.history_``; or the fitted model that has it.
-        columns : sequence of str, optional
+        columns : sequence of str, default=None
             What to plot; by default the losses of bags, in training and held out.
-        ax : matplotlib.axes.Axes, optional
+        ax : matplotlib.axes.Axes, default=None
             The axes to draw on; those of a new figure by default.
 
         Returns
@@ -91,7 +91,20 @@ class LearningCurveDisplay(Display):
 
     @classmethod
     def of_history(cls, history: Any, columns: Sequence[str] | None = None) -> Self:
-        """The same, not drawn yet."""
+        """Make the display of a training without drawing it.
+
+        Parameters
+        ----------
+        history : estimator or list of dict
+            A fitted deep estimator, or its ``history_``.
+        columns : sequence of str, default=None
+            The columns that are shown. None means all losses.
+
+        Returns
+        -------
+        LearningCurveDisplay
+            The display.
+        """
         rows = getattr(history, "history_", history)
         if not isinstance(rows, Sequence) or not rows:
             raise ValueError(
@@ -116,7 +129,7 @@ class LearningCurveDisplay(Display):
         ----------
         curve : LearningCurve
             What :func:`llpgan.evaluation.learning_curve` found.
-        ax : matplotlib.axes.Axes, optional
+        ax : matplotlib.axes.Axes, default=None
             The axes to draw on; those of a new figure by default.
 
         Returns
@@ -127,7 +140,18 @@ class LearningCurveDisplay(Display):
 
     @classmethod
     def of_learning_curve(cls, curve: LearningCurve) -> Self:
-        """The same, not drawn yet."""
+        """Make the display of a learning curve without drawing it.
+
+        Parameters
+        ----------
+        curve : LearningCurve
+            The learning curve.
+
+        Returns
+        -------
+        LearningCurveDisplay
+            The display.
+        """
         steps = curve.steps
         law = np.linspace(steps[0].n_bags, 2 * steps[-1].n_bags, 40).tolist()
         measured = "measured, ± one standard deviation"
@@ -145,9 +169,9 @@ class LearningCurveDisplay(Display):
 
         Parameters
         ----------
-        ax : matplotlib.axes.Axes, optional
+        ax : matplotlib.axes.Axes, default=None
             The axes to draw on; those of a new figure by default.
-        palette : Palette, optional
+        palette : Palette, default=None
             The colours; those of matplotlib's current style by default.
 
         Returns

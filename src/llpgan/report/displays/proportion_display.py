@@ -83,11 +83,11 @@ class ProportionDisplay(Display):
             A fitted model.
         bags : Bags
             Those that it was trained on, or others of the same classes.
-        class_name : hashable, optional
+        class_name : hashable, default=None
             The class whose shares are shown; the last one by default.
         n_named : int, default=5
             How many of the bags that are missed by most are named.
-        ax : matplotlib.axes.Axes, optional
+        ax : matplotlib.axes.Axes, default=None
             The axes to draw on; those of a new figure by default.
 
         Returns
@@ -116,8 +116,12 @@ class ProportionDisplay(Display):
             With their proportions.
         probabilities : array-like of shape (n_instances, n_classes)
             Of each class for each instance.
-        class_name, n_named, ax
-            See :meth:`from_estimator`.
+        class_name : hashable, default=None
+            The class whose shares are shown.
+        n_named : int, default=5
+            The number of bags that are named: those that are met worst.
+        ax : matplotlib.axes.Axes, default=None
+            The axes to draw on. None means new axes.
 
         Returns
         -------
@@ -140,13 +144,13 @@ class ProportionDisplay(Display):
 
         Parameters
         ----------
-        ax : matplotlib.axes.Axes, optional
+        ax : matplotlib.axes.Axes, default=None
             The axes to draw on; those of a new figure by default.
         n_named : int, default=5
             How many of the bags that are missed by most are named.
-        largest : float, default=160
+        largest : float, default=160.0
             The area of the largest bag's point, in square points.
-        palette : Palette, optional
+        palette : Palette, default=None
             The colours; those of matplotlib's current style by default.
 
         Returns

@@ -56,7 +56,7 @@ class ReliabilityDisplay(Display):
             In any form that ``predict_proba`` takes.
         y : array-like of shape (n_rows,)
             The true class of each row.
-        ax : matplotlib.axes.Axes, optional
+        ax : matplotlib.axes.Axes, default=None
             The axes to draw on; those of a new figure by default.
 
         Returns
@@ -79,7 +79,7 @@ class ReliabilityDisplay(Display):
             The predicted probability of each class.
         classes : array-like of shape (n_classes,)
             The classes, in the order of the columns of ``y_prob``.
-        ax : matplotlib.axes.Axes, optional
+        ax : matplotlib.axes.Axes, default=None
             The axes to draw on; those of a new figure by default.
 
         Returns
@@ -93,9 +93,9 @@ class ReliabilityDisplay(Display):
 
         Parameters
         ----------
-        ax : matplotlib.axes.Axes, optional
+        ax : matplotlib.axes.Axes, default=None
             The axes to draw on; those of a new figure by default.
-        palette : Palette, optional
+        palette : Palette, default=None
             The colours; those of matplotlib's current style by default.
 
         Returns
