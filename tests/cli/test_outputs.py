@@ -137,7 +137,7 @@ def test_a_comparison_replaces_its_own_files(files):
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from llpgan import cli
+from llpgan.cli import main
 
 rename = Path.rename
 def kill(path, target):

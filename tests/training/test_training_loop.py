@@ -100,7 +100,7 @@ def test_killed_at_random_steps_and_resumed_it_ends_with_the_same_weights(method
 
     assert start("", tmp_path / "whole.pt").wait() == 0
     checkpoint, kills = tmp_path / "run.ckpt", 0
-    for pause in rng.uniform(0.05, 0.6, size=2):
+    for pause in rng.uniform(0.05, 0.6, size=1):
         process = start(checkpoint, tmp_path / "resumed.pt")
         process.stdout.readline()
         before = checkpoint.stat().st_mtime_ns if checkpoint.exists() else 0
