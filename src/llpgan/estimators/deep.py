@@ -298,6 +298,25 @@ class DeepClassifier(LLPClassifier):
         """The untrained networks by name; when trained, they are the attributes of that name and an underscore."""
         return {"classifier": quick(nn.Sequential(scaling, self._classifier()))}
 
+    def restore_networks(self, weights: Mapping[str, Array]) -> None:
+        """Make the trained networks anew from the settings and from saved weights.
+
+        Parameters
+        ----------
+        weights : mapping of str to ndarray
+            The weights of all networks, by the name of the attribute and of the parameter in it.
+        """
+        shift, scale = (weights[f"classifier_.0.{name}"] for name in ("shift", "scale"))
+        with torch.random.fork_rng(devices=[]):
+            networks = self._networks(Scaling(shift, scale))
+        for name, network in networks.items():
+            prefix = f"{name}_."
+            of_it = {
+                k.removeprefix(prefix): torch.from_numpy(v) for k, v in weights.items() if k.startswith(prefix)
+            }
+            network.load_state_dict(of_it)
+            setattr(self, f"{name}_", network.eval())
+
     def _keep(self, classifier: nn.Module, objective: Objective) -> None:
         """What is left of a training: networks that any machine can load."""
         self.classifier_ = classifier.cpu().eval()

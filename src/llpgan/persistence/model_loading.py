@@ -65,8 +65,8 @@ def load(path: str | Path, **settings: Any) -> LLPClassifier:
         model.set_params(**{**from_json(manifest.settings), **settings})
         arrays: Arrays = load_file(folder / WEIGHTS)
         _restore(model, manifest, arrays)
-        if hasattr(model, "_networks"):
-            _restore_networks(model, arrays)
+        if hasattr(model, "restore_networks"):
+            model.restore_networks(arrays)
         _try_out(model)
     except MemoryError:
         raise
@@ -90,23 +90,6 @@ def _restore(model: LLPClassifier, manifest: Manifest, arrays: Arrays) -> None:
         model.feature_names_in_ = np.array(manifest.features, dtype=object)
 
 
-def _restore_networks(model: Any, arrays: Arrays) -> None:
-    """Networks are made anew from the settings, and take the weights."""
-    import torch
-
-    from llpgan.training.epoch_history import EpochHistory
-    from llpgan.training.input_scaling import Scaling
-
-    model.history_ = EpochHistory(model.history_)
-    with torch.random.fork_rng(devices=[]):
-        networks = model._networks(Scaling(arrays["classifier_.0.shift"], arrays["classifier_.0.scale"]))
-    for name, network in networks.items():
-        prefix = f"{name}_."
-        weights = {k.removeprefix(prefix): torch.from_numpy(v) for k, v in arrays.items() if k.startswith(prefix)}
-        network.load_state_dict(weights)
-        setattr(model, f"{name}_", network.eval())
-
-
 def _try_out(model: Any) -> None:
     """Predict one instance, of zeros: a model that cannot do that was never saved by us."""
     model._validate_params()
@@ -116,7 +99,7 @@ def _try_out(model: Any) -> None:
     if encoder is not None and encoder.features is not None and len(encoder.features) != model.n_features_in_:
         raise ValueError(f"its preprocessing gives {len(encoder.features)} features, not {model.n_features_in_}")
     instance = np.zeros((1, *model.instance_shape_), dtype=model.instance_type_)
-    if hasattr(model, "_networks"):
+    if hasattr(model, "restore_networks"):
         found = model._predicted(_posteriors(model.classifier_, instance))
     else:
         found = model._probabilities(instance)
