@@ -298,8 +298,8 @@ class DeepClassifier(LLPClassifier):
         """The untrained networks by name; when trained, they are the attributes of that name and an underscore."""
         return {"classifier": quick(nn.Sequential(scaling, self._classifier()))}
 
-    def restore_networks(self, weights: Mapping[str, Array]) -> None:
-        """Make the trained networks anew from the settings and from saved weights.
+    def restore_training(self, weights: Mapping[str, Array]) -> None:
+        """Make what training left: the networks, from the settings and from saved weights, and the history.
 
         Parameters
         ----------
@@ -316,6 +316,7 @@ class DeepClassifier(LLPClassifier):
             }
             network.load_state_dict(of_it)
             setattr(self, f"{name}_", network.eval())
+        self.history_ = EpochHistory(self.history_)
 
     def _keep(self, classifier: nn.Module, objective: Objective) -> None:
         """What is left of a training: networks that any machine can load."""

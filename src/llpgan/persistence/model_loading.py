@@ -65,8 +65,8 @@ def load(path: str | Path, **settings: Any) -> LLPClassifier:
         model.set_params(**{**from_json(manifest.settings), **settings})
         arrays: Arrays = load_file(folder / WEIGHTS)
         _restore(model, manifest, arrays)
-        if hasattr(model, "restore_networks"):
-            model.restore_networks(arrays)
+        if hasattr(model, "restore_training"):
+            model.restore_training(arrays)
         _try_out(model)
     except MemoryError:
         raise
@@ -99,7 +99,7 @@ def _try_out(model: Any) -> None:
     if encoder is not None and encoder.features is not None and len(encoder.features) != model.n_features_in_:
         raise ValueError(f"its preprocessing gives {len(encoder.features)} features, not {model.n_features_in_}")
     instance = np.zeros((1, *model.instance_shape_), dtype=model.instance_type_)
-    if hasattr(model, "restore_networks"):
+    if hasattr(model, "restore_training"):
         found = model._predicted(_posteriors(model.classifier_, instance))
     else:
         found = model._probabilities(instance)
