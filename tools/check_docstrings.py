@@ -4,6 +4,7 @@ Public is what the packages below list in their ``__all__``, with the public met
 """
 
 import inspect
+import re
 import sys
 from collections.abc import Iterator
 from dataclasses import is_dataclass
@@ -12,6 +13,8 @@ from typing import Any
 
 from numpydoc.docscrape import ClassDoc, get_doc_object
 from numpydoc.validate import ERROR_MSGS, validate
+
+from llpgan.utils.parameter_checks import StrOptions
 
 PACKAGES = (
     "llpgan",
@@ -83,6 +86,8 @@ def faults(name: str, thing: Any, asked: set[str]) -> Iterator[str]:
         yield from undocumented_fields(thing)
     if callable(thing) and not (inspect.isclass(thing) and issubclass(thing, Exception)):
         yield from wrong_defaults(thing)
+    if inspect.isclass(thing) and hasattr(thing, "_parameter_constraints"):
+        yield from wrong_options(thing)
 
 
 def is_allowed(cls: type, code: str) -> bool:
@@ -117,6 +122,16 @@ def wrong_defaults(thing: Any) -> Iterator[str]:
         is_optional = default is not inspect.Parameter.empty
         if bool(before) != is_optional or (is_optional and said not in as_written(default)):
             yield f"DF01 {entry.name!r} should state default={default!r}, not {entry.type!r}"
+
+
+def wrong_options(cls: Any) -> Iterator[str]:
+    """Parameters with a choice of names whose docstring does not state these names, as {"a", "b"}."""
+    for entry in ClassDoc(cls)["Parameters"]:
+        allowed = cls._parameter_constraints.get(entry.name, ())
+        choices = [each.options for each in allowed if isinstance(each, StrOptions)]
+        stated = set(re.findall(r'"(\w+)"', entry.type.partition(", default=")[0]))
+        if (real := set().union(*choices)) != stated:
+            yield f"OP01 {entry.name!r} should state the names {sorted(real)}, not {entry.type!r}"
 
 
 def as_written(default: Any) -> set[str]:

@@ -31,6 +31,32 @@ def with_docstring(docstring, base=Base):
     return filled(type("Special", (base,), {"__doc__": docstring}))
 
 
+def test_a_shared_entry_stands_instead_of_the_inherited_one_of_its_name():
+    docstring = """A special case.
+
+    Parameters
+    ----------
+    {own_loss: counts}
+    {inherited}
+    """
+    base = type("Base", (), {"__doc__": "A base.\n\nParameters\n----------\nproportion_loss : str\n    Any.\n"})
+    found = with_docstring(docstring, base)
+    assert 'proportion_loss : {"counts"}, default="counts"' in found
+    assert found.count("proportion_loss : ") == 1
+
+
+def test_an_entry_that_goes_on_after_a_backslash_is_one_line():
+    found = with_docstring("""A special case.
+
+    Parameters
+    ----------
+    kind : {"a", "b"} \
+            or callable, default="a"
+        Which one.
+    """)
+    assert 'kind : {"a", "b"} or callable, default="a"' in found
+
+
 def test_inherited_entries_come_from_the_same_section_without_those_of_the_class_itself():
     docstring = """A special case.
 

@@ -19,11 +19,10 @@ class CountLLP(DLLP):
 
     Parameters
     ----------
-    heads : str, default="softmax"
+    heads : {"softmax", "sigmoid"}, default="softmax"
         "softmax" for the posteriors of all classes together, or "sigmoid" for each class by itself, as LLP-PVC has
         it. Predictions are always a softmax of the logits.
-    proportion_loss : str, default="counts"
-        The loss of this method, which cannot be changed.
+    {own_loss: counts}
     {inherited}
 
     Attributes

@@ -65,10 +65,11 @@ class DeepClassifier(LLPClassifier):
     activation : {"leaky_relu", "relu"}, default="leaky_relu"
         The activation of the networks that are made: "leaky_relu", as in the authors' code, or "relu", as in the
         text of the paper.
-    proportion_loss : {"exact", "bound"} or callable, default="exact"
-        The loss of a bag: "exact", or "bound" for the lower bound of the paper. With the bound, predictions are
-        corrected for its bias towards the prior, which is right for bags drawn at random. A callable takes the
-        logits, the bag of each instance and the proportions.
+    proportion_loss : {"exact", "moments", "counts", "dsq", "easyllp", "transport", "assignment"} or callable, \
+            default="exact"
+        The loss of a bag. "exact" is the cross-entropy of its proportions and its mean prediction; the others are
+        the losses of :class:`MomentMatching`, :class:`CountLLP`, :class:`DSQ`, EasyLLP, :class:`ROT` and LLP-DC,
+        with their default settings. A callable takes the logits, the bag of each instance and the proportions.
     epochs : int, default=100
         The number of passes over the bags.
     bags_per_step : int, default=None

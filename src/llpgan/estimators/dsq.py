@@ -16,8 +16,7 @@ class DSQ(DLLP):
 
     Parameters
     ----------
-    proportion_loss : str, default="dsq"
-        The loss of this method, which cannot be changed.
+    {own_loss: dsq}
     bags_per_step : int, default=None
         The number of bags per step, at least three, because the bags of a step are compared.
     {inherited}

@@ -52,10 +52,10 @@ class LLPGAN(DeepClassifier):
         (images in [−1, 1], standardized columns of tables), or a callable that makes one from the shape of an
         instance, the size of the noise and the activation. None means the generator that suits the shape of the
         instances.
-    generator_loss : str or callable, default="feature_matching"
-        The loss of the generator: "feature_matching", "feature_matching_pull_away", "saturating" (eq. 12 of the
-        paper) or "nonsaturating". A callable takes the outputs of the classifier for real and for generated
-        instances, each with ``logits`` and ``features``.
+    generator_loss : {"feature_matching", "feature_matching_pull_away", "saturating", "nonsaturating"} \
+            or callable, default="feature_matching"
+        The loss of the generator. "saturating" is eq. 12 of the paper. A callable takes the outputs of the
+        classifier for real and for generated instances, each with ``logits`` and ``features``.
     critic : {"wasserstein", "hinge"}, default=None
         The kind of critic beside the classes: "wasserstein", with a gradient penalty, or "hinge". The generator
         then raises the score of the critic instead of minimizing ``generator_loss``. None means no critic. The

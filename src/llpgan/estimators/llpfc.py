@@ -25,8 +25,7 @@ class LLPFC(DLLP):
     ----------
     regroup_every : int, default=1
         The number of epochs after which bags are dealt to groups anew. The authors take 20.
-    proportion_loss : str, default="exact"
-        The loss of this method, which cannot be changed.
+    {own_loss: exact}
     {inherited}
 
     Attributes

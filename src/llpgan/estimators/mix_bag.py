@@ -26,8 +26,7 @@ class MixBag(DLLP):
         The probability that a bag is replaced by a mixed one; with 0 this is DLLP.
     confidence : float, default=0.99
         The confidence of the interval of the proportions of a mixed bag.
-    proportion_loss : str, default="exact"
-        The loss of this method, which cannot be changed.
+    {own_loss: exact}
     {inherited}
 
     Attributes

@@ -22,11 +22,10 @@ class MomentMatching(DLLP):
     ----------
     order : int, default=8
         The largest number R of members that are drawn. Time grows with its fourth power, but little up to 8.
-    form : str, default="one_vs_rest"
+    form : {"one_vs_rest", "joint"}, default="one_vs_rest"
         "one_vs_rest" compares the count of each class by itself; "joint" all counts together, which for
         many classes is only possible at low orders.
-    proportion_loss : str, default="moments"
-        The loss of this method, which cannot be changed.
+    {own_loss: moments}
     {inherited}
 
     Attributes

@@ -31,8 +31,9 @@ class BinaryClassifier(ClassicalClassifier):
     ----------
     C : float, default=None
         The weight of the loss against ½‖w‖², as in ``SVC``. None means the default of the method.
-    kernel : str or callable, default="linear"
-        "linear", the name of another kernel of scikit-learn such as "rbf", or a callable that takes rows of shape
+    kernel : {"linear", "rbf", "poly", "polynomial", "sigmoid", "laplacian", "cosine", "chi2", "additive_chi2"} \
+            or callable, default="linear"
+        The kernel, one of :func:`sklearn.metrics.pairwise.pairwise_kernels`. A callable takes rows of shape
         ``(a, d)`` and ``(b, d)`` and returns a matrix of shape ``(a, b)``.
     gamma : float or "scale", default="scale"
         The coefficient of the kernels that have one. "scale" means 1 / (n_features · variance of the features), as

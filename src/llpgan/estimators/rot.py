@@ -30,8 +30,7 @@ class ROT(DLLP):
         The cost τ of missing the proportions. None means labels that meet them.
     sinkhorn_iterations : int, default=50
         The largest number of iterations of Sinkhorn's algorithm.
-    proportion_loss : str, default="transport"
-        The loss of this method, which cannot be changed.
+    {own_loss: transport}
     {inherited}
 
     Attributes

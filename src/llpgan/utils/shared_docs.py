@@ -13,13 +13,17 @@ SHARED = {
     "tol": """\
 tol : float, default={0}
     The search stops when no component of the gradient of the mean loss is larger than this.""",
+    "own_loss": """\
+proportion_loss : {{"{0}"}}, default="{0}"
+    The loss of this method, which cannot be changed.""",
     "random_state": """\
 random_state : int, RandomState instance or None, default=None
     Controls the randomness of the fit: {0}.
     Pass an integer for the same result in every call.""",
 }
 
-_PLACEHOLDER = re.compile(r"^\{(\w+)(?:: ([^}]*))?\}$")
+_SHARED_ENTRY = re.compile(r"^\{(\w+): ([^}]*)\}$")
+_CONTINUED = re.compile(r"(?<=[,}]) {2,}(?=or callable|default=)")  # an entry on two lines, after a backslash
 _UNDERLINE = re.compile(r"^-{3,}$")
 
 
@@ -38,26 +42,30 @@ def filled(cls: type) -> str | None:
     """
     if cls.__doc__ is None:
         return None
+    text = _with_shared_entries(cleandoc(cls.__doc__))
+    own = _entries(text)
     lines: list[str] = []
     section = ""
-    own = _entries(cls.__doc__)
-    for before, line in _with_line_before(cleandoc(cls.__doc__)):
+    for before, line in _with_line_before(text):
         section = before if _UNDERLINE.match(line) else section
-        lines += _instead_of(line, cls, section, set(own.get(section, ())))
+        if line == "{inherited}":
+            from_base = _inherited(cls, section).items()
+            lines += [each for name, entry in from_base if name not in own.get(section, ()) for each in entry]
+        else:
+            lines.append(line)
     return "\n".join([*lines, ""])
+
+
+def _with_shared_entries(text: str) -> str:
+    lines = (_CONTINUED.sub(" ", line) for line in text.split("\n"))
+    return "\n".join(
+        SHARED[found[1]].format(found[2]) if (found := _SHARED_ENTRY.match(line)) else line for line in lines
+    )
 
 
 def _with_line_before(text: str) -> list[tuple[str, str]]:
     lines = text.split("\n")
     return list(zip(["", *lines], lines, strict=False))
-
-
-def _instead_of(line: str, cls: type, section: str, own: set[str]) -> list[str]:
-    if (found := _PLACEHOLDER.match(line)) is None:
-        return [line]
-    if found[1] != "inherited":
-        return SHARED[found[1]].format(found[2]).split("\n")
-    return [each for name, lines in _inherited(cls, section).items() if name not in own for each in lines]
 
 
 def _inherited(cls: type, section: str) -> dict[str, list[str]]:
