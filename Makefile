@@ -1,5 +1,7 @@
-# Every target does its own set-up: Python 3.11, make and git are all that a machine needs.
-PYTHON ?= python3.11
+# Every target does its own set-up: Python 3.11 or newer, make and git are all that a machine needs.
+NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
+PYTHON ?= $(firstword $(foreach name,python3 python3.11 python3.12 python3.13 python3.14,\
+    $(shell $(name) -c "$(NEW_ENOUGH)" 2>/dev/null && echo $(name))))
 VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
@@ -26,6 +28,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks
 
 $(VENV)/bin/python:
+	$(if $(PYTHON),,$(error Python 3.11 or newer is needed and was not found: make PYTHON=/path/to/python3))
 	$(PYTHON) -m venv $(VENV)
 
 # constraints.txt pins the CPU build of torch; without it several GB of CUDA packages arrive.
