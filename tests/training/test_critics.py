@@ -73,6 +73,18 @@ def test_every_player_moves_and_the_step_improves_what_each_wants(bags, kind):
     assert networks[1](features).mean() > before[1](old_features).mean()  # real instances score higher
 
 
+@pytest.mark.parametrize("kind", list(CRITICS))
+def test_it_learns_in_mixed_precision_about_as_in_single_precision(blobs, kind):
+    instances, labels, groups = blobs
+    settings = dict(critic=kind, epochs=2, random_state=0, classifier=plain_mlp, generator=mlp_generator)
+    mixed, single = (
+        LLPGAN(**settings, precision=precision).fit(instances, labels, groups=groups).history_[-1]
+        for precision in ("bf16-mixed", "32-true")
+    )
+    for name in mixed.keys() - {"seconds"}:
+        assert mixed[name] == pytest.approx(single[name], rel=0.1, abs=0.05), name
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", list(CRITICS))
 def test_it_learns_is_resumed_and_samples(tmp_path, blobs, kind):

@@ -83,13 +83,17 @@ class CriticObjective(Game):
         total = losses["critic_loss"] + self.proportion_weight * losses["proportion_loss"]
         if self.kind.penalty:
             real = batch.instances.to(fakes.dtype)  # bytes have no gradient
-            losses["penalty"] = gradient_penalty(self._score, real, fakes, self.scaling.spread)
+            losses["penalty"] = gradient_penalty(self._bare_score, real, fakes, self.scaling.spread)
             total = total + self.kind.penalty * losses["penalty"]
         minimise(total, self.classifier, self.critic)
         return losses
 
     def _score(self, instances: Tensor) -> Tensor:
         return self.critic.network(self.classifier.network(instances)[1])
+
+    def _bare_score(self, instances: Tensor) -> Tensor:
+        """The score in single precision, also where training is in bfloat16, in which slopes are too rough."""
+        return self.critic.bare(self.classifier.bare(instances)[1])
 
 
 def critic_head(classifier: nn.Module, shape: tuple[int, ...]) -> nn.Module:
