@@ -63,15 +63,23 @@ def test_a_bag_of_several_columns():
     assert index.tolist() == [2, 0, 1]
 
 
+REMEDY = (
+    "Name the bag or leave the row out (?, NA, N/A, null, None and NaN also count as missing: write such a name "
+    "in another way)"
+)
 WRONG_KEYS = {
     "unknown column": ({"a": [1]}, ["bag"], "p.csv has no column 'bag'; there are 'a'"),
     "no columns": ({}, ["bag"], "p.csv has no column 'bag'; there are no columns"),
-    "missing id": ({"bag": ["a", None]}, ["bag"], "p.csv, row 1 has no bag: its 'bag' is missing"),
-    "nan": ({"bag": np.array([1, np.nan])}, ["bag"], "p.csv, row 1 has no bag: its 'bag' is missing"),
+    "missing id": ({"bag": ["a", None]}, ["bag"], f"p.csv, row 1 has no bag: its 'bag' is missing. {REMEDY}"),
+    "nan": (
+        {"bag": np.array([1, np.nan])},
+        ["bag"],
+        f"p.csv, row 1 has no bag: its 'bag' is missing. {REMEDY}",
+    ),
     "one of two missing": (
         {"a": [1, 2], "b": [1, None]},
         ["a", "b"],
-        "p.csv, row 1 has no bag: its 'b' is missing",
+        f"p.csv, row 1 has no bag: its 'b' is missing. {REMEDY}",
     ),
     "lists": (
         {"bag": [[1]]},

@@ -1,7 +1,8 @@
 """What goes wrong while a method learns, said in words and with what to try; each thing once."""
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -38,6 +39,18 @@ class UninformativeBagsWarning(TrainingWarning):
 
 class TrainingError(ValueError):
     """Error of a training that ended in weights or predictions that are not finite."""
+
+
+@contextmanager
+def trials() -> Iterator[None]:
+    """Fits that are a means to an end: what would be said of each does not concern the user.
+
+    >>> with trials():
+    ...     warnings.warn("nothing was learned", TrainingWarning)
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", TrainingWarning)
+        yield
 
 
 class Watcher:

@@ -1,6 +1,5 @@
 """Alternating mean map: labels that agree with the bags, and the logistic regression of those labels."""
 
-import warnings
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import ClassVar, Self
@@ -10,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from llpgan.bags import Bags
-from llpgan.bags.fit_warnings import TrainingWarning
+from llpgan.bags.fit_warnings import trials
 from llpgan.estimators.bag_labels import best_labels
 from llpgan.estimators.base import LLPClassifier
 from llpgan.estimators.classical import ClassicalClassifier
@@ -105,8 +104,7 @@ class AlternatingMeanMap(ClassicalClassifier):
             The fitted estimator.
         """
         self._start(bags)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", TrainingWarning)  # only the end counts
+        with trials():
             self.start_ = clone(self.start or MeanMap()).fit_bags(bags)
         features = self._learn_features(bags)
         with one_blas_thread():

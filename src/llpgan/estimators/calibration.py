@@ -4,7 +4,6 @@ The proportions of a large bag hardly tell whether a network that is sure of eac
 them it grows ever surer while it trains, and its probabilities mean nothing though its classes are right.
 """
 
-import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from scipy.special import softmax
 from sklearn.base import clone
 
 from llpgan.bags import Bags
-from llpgan.bags.fit_warnings import TrainingWarning
+from llpgan.bags.fit_warnings import trials
 from llpgan.bags.stored_instances import StoredInstances
 from llpgan.training.epoch_choice import paired_error
 from llpgan.utils.arrays import Array
@@ -90,8 +89,7 @@ def calmest_spread(bags: Bags, unit_logits: Array, spread: float) -> float:
 
 def _fitted_copy(model: "DeepClassifier", bags: Bags, seed: int) -> Any:
     alone: dict[str, Any] = {"calibrate": False, "checkpoint": None, "tensorboard": None, "random_state": seed}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", TrainingWarning)  # of the model itself they are said
+    with trials():
         return clone(model).set_params(**alone).fit_bags(bags)
 
 

@@ -8,6 +8,7 @@ from scipy.optimize import nnls
 from sklearn.base import clone
 
 from llpgan.bags.bags import Bags, refuse_other_than_bags
+from llpgan.bags.fit_warnings import trials
 from llpgan.estimators.base import LLPClassifier
 from llpgan.evaluation.bag_scores import bag_scores
 from llpgan.utils.arrays import Array
@@ -138,7 +139,8 @@ def _error(bags: Bags, train: Array, test: Array, estimator: LLPClassifier | Non
     model = MeanMap() if estimator is None else clone(estimator)
     held_out = bags.subset(test)
     try:
-        model.fit_bags(bags.subset(train))
+        with trials():
+            model.fit_bags(bags.subset(train))
     except ValueError:
         return None
     return float(bag_scores(held_out, model.predict_proba(held_out)).total_variation.mean())

@@ -17,6 +17,7 @@ from llpgan.utils.suggestions import and_more, did_you_mean
 Index = NDArray[np.int64]
 Shares = NDArray[np.float64]
 _TOTALS = {"all", "n", "sum", "total"}
+_MISSING_IN_CSV = " (?, NA, N/A, null, None and NaN also count as missing: write such a name in another way)"
 
 
 def bag_keys(
@@ -47,7 +48,10 @@ def _key(column: pa.ChunkedArray, name: str, file: str, first_row: int) -> tuple
     if pa.types.is_nested(column.type):
         raise ValueError(f"{file}: column {name!r} holds {column.type}: each row needs a single bag id")
     for row in np.flatnonzero(column_values.missing(column)):
-        raise ValueError(f"{file}, row {first_row + row} has no bag: its {name!r} is missing")
+        raise ValueError(
+            f"{file}, row {first_row + row} has no bag: its {name!r} is missing. Name the bag or leave the row out"
+            f"{_MISSING_IN_CSV if '.csv' in file or '.tsv' in file else ''}"
+        )
     codes = column.combine_chunks() if pa.types.is_dictionary(column.type) else column.dictionary_encode()
     codes = codes.combine_chunks() if isinstance(codes, pa.ChunkedArray) else codes
     used, index = np.unique(np.asarray(codes.indices), return_inverse=True)

@@ -1,6 +1,5 @@
 """The method that is taken where a user names none, with the reason and about how long it will take."""
 
-import warnings
 from dataclasses import dataclass
 from math import prod
 
@@ -8,6 +7,7 @@ import numpy as np
 from sklearn.base import clone
 
 from llpgan.bags import Bags
+from llpgan.bags.fit_warnings import trials
 from llpgan.bags.stored_instances import is_stored
 from llpgan.estimators import estimator_class
 from llpgan.estimators.base import LLPClassifier
@@ -87,8 +87,7 @@ def _timed(method: LLPClassifier, bags: Bags, random_state: int, reason: str) ->
     n_bags = max(1, int(np.searchsorted(np.cumsum(bags.sizes[order]), _TRIED)))
     few = bags.subset(np.sort(order[:n_bags]))
     tried = seeded(clone(method), random_state).set_params(epochs=1)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # an epoch on so few bags learns nothing
+    with trials():
         tried.fit_bags(few)
     each = tried.history_[0]["seconds"] / len(few.bag_index)
     return DefaultMethod(method, reason, each * len(bags.bag_index) * method.get_params()["epochs"])
