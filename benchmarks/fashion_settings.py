@@ -24,6 +24,7 @@ _counts, _plain, _smooth = (
     partial(method, epochs=EPOCHS, classifier=lenet, activation="relu") for method in (CountLLP, DLLP, LLPVAT)
 )
 CANDIDATES = {
+    "counts, 4 bags a step": _counts(bags_per_step=4),
     "counts": _counts(),
     "counts, smooth": _smooth(proportion_loss="counts"),
     "exact": _plain(),
