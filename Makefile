@@ -6,7 +6,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test test-fast lint bench clean
+.PHONY: demo test test-fast lint bench docs clean
 
 demo: $(VENV)/.runtime
 	$(BIN)/llpgan demo --overwrite
@@ -27,6 +27,10 @@ lint: $(VENV)/.dev
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks
 
+docs: $(VENV)/.docs
+	$(BIN)/sphinx-build -W --keep-going -q -c docs/site . docs/_build/html
+	$(BIN)/python tools/check_site.py docs/_build/html
+
 $(VENV)/bin/python:
 	$(if $(PYTHON),,$(error Python 3.11 or newer is needed and was not found: make PYTHON=/path/to/python3))
 	$(PYTHON) -m venv $(VENV)
@@ -41,5 +45,9 @@ $(VENV)/.dev: $(VENV)/.runtime
 	PIP_CONSTRAINT=constraints.txt $(PIP) -e ".[dev]"
 	@touch $@
 
+$(VENV)/.docs: $(VENV)/.runtime
+	PIP_CONSTRAINT=constraints.txt $(PIP) -e ".[docs]"
+	@touch $@
+
 clean:
-	rm -rf $(VENV) demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) demo docs/_build docs/site/api docs/site/gallery .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,7 +1,4 @@
-"""Check with numpydoc that everything public is documented; ``make lint`` runs it.
-
-Public is what the packages below list in their ``__all__``, with the public methods and properties of the classes.
-"""
+"""Check with numpydoc that everything public (``public_names.py``) is documented; ``make lint`` runs it."""
 
 import inspect
 import re
@@ -15,25 +12,8 @@ from numpydoc.docscrape import ClassDoc, get_doc_object
 from numpydoc.validate import ERROR_MSGS, validate
 
 from llpgan.utils.parameter_checks import StrOptions
+from public_names import PACKAGES, is_property, public_members
 
-PACKAGES = (
-    "llpgan",
-    "llpgan.bags",
-    "llpgan.tables",
-    "llpgan.tables.store",
-    "llpgan.training",
-    "llpgan.training.losses",
-    "llpgan.training.networks",
-    "llpgan.estimators",
-    "llpgan.evaluation",
-    "llpgan.evaluation.groups",
-    "llpgan.evaluation.selection",
-    "llpgan.persistence",
-    "llpgan.persistence.onnx",
-    "llpgan.report",
-    "llpgan.data.datasets",
-    "llpgan.data.bagging",
-)
 NOT_ASKED_FOR = {
     "ES01",  # a summary of one line can say it all
     "SA01",  # asked for where users start: see ASKED_OF_MAIN_NAMES
@@ -67,13 +47,11 @@ def public_things() -> Iterator[tuple[str, Any, set[str]]]:
 
 
 def members(name: str, cls: type, usual: set[str]) -> Iterator[tuple[str, Any, set[str]]]:
-    """The public methods and properties that a class defines, or inherits from a class of llpgan."""
-    ours = [base for base in cls.__mro__ if base.__module__.startswith("llpgan")]
-    for member in sorted({member for base in ours for member in vars(base) if not member.startswith("_")}):
-        thing = inspect.getattr_static(cls, member)
-        if isinstance(thing, property) or hasattr(thing, "attrname"):
+    """The public methods and properties of a class, and the checks that they must pass."""
+    for member, thing in public_members(cls):
+        if is_property(thing):
             yield f"{name}.{member}", thing, usual & ASKED_OF_PROPERTIES
-        elif inspect.isfunction(thing) or isinstance(thing, classmethod | staticmethod):
+        else:
             yield f"{name}.{member}", getattr(cls, member), usual
 
 

@@ -5,8 +5,8 @@ from typing import Any
 
 __all__ = ["METHODS", "estimator_class"]
 
-# The one list of methods, by class, with the module that holds it: the package's names, the common tests and the
-# comparisons read it. Nothing is imported here, so that a method without torch never loads it.
+#: The one list of methods, by class, with the module that holds it: the package's names, the common tests and the
+#: comparisons read it. Nothing is imported here, so that a method without torch never loads it.
 METHODS = {
     "DLLP": "llpgan.estimators.dllp",
     "LLPGAN": "llpgan.estimators.llp_gan",

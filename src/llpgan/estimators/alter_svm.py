@@ -32,7 +32,7 @@ _SMALL = 1e-4  # a fall of the objective, as a part of it, that ends a stage
 class AlterSVM(ProportionSVM):
     """Alternating proportion SVM (alter-∝SVM): a support vector machine and the labels that it separates.
 
-    The method minimizes over the classifier f = w·φ(x) + b and over all labels y = ±1
+    The method minimizes over the classifier f = w·φ(x) + b and over all labels y = ±1::
 
         ½‖w‖² + C Σ_j hinge(y_j f(x_j)) + C_p Σ_i m_i max(0, |share of +1 in bag i − p_i| − ε)
 

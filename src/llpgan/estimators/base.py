@@ -46,7 +46,7 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         The classes, in the order of the columns of ``predict_proba``.
     n_features_in_ : int
         The number of columns of the instances, or of channels if they are images.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (``n_features_in_``,)
         The names of the columns. Defined only if the training data have column names and no ``encoder_``.
     encoder_ : Encoder or None
         The encoder that turns rows of a user's table into instances. None if the model did not learn from a table.

@@ -26,7 +26,7 @@ class InvCal(BinaryClassifier):
     """Inverse calibration: support vector regression of the log-odds of each bag on its mean.
 
     A classifier with probabilities σ(f(x)) should give the mean of a bag the log-odds of the bag's proportion p.
-    The method minimizes
+    The method minimizes::
 
         ½‖w‖² + C Σ_i max(0, |w·φ̄_i + b − logit p_i| − ε_i),    ε_i = ε / (p_i (1 − p_i)),
 

@@ -30,7 +30,7 @@ class MeanMap(ClassicalClassifier):
     Parameters
     ----------
     C : float, default=None
-        Inverse of the regularization strength, as in ``LogisticRegression``. None means 1 / ``condition_``². The
+        Inverse of the regularization strength, as in ``LogisticRegression``. None means ``1 / condition_**2``. The
         less the bags tell the classes apart, the noisier the estimated class means are, and the stronger they are
         regularized.
     {tol: 1e-6}

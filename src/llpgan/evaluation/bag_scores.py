@@ -34,7 +34,7 @@ class BagScores:
     kl : ndarray of shape (n_bags,)
         The cross-entropy minus the entropy of p. It is zero if the mean prediction equals the proportions.
     total_variation : ndarray of shape (n_bags,)
-        The distance ½ Σ_k |p_k − p̄_k|: the share of the bag that is assigned to the wrong class.
+        The distance ``½ Σ_k |p_k − p̄_k|``: the share of the bag that is assigned to the wrong class.
     hard_total_variation : ndarray of shape (n_bags,)
         The same distance, with each instance counted for its most probable class alone.
     weights : ndarray of shape (n_bags,) or None

@@ -34,8 +34,8 @@ class LabelScores:
         classes, the mean over the present classes of the area of each against the rest, without interval. None if
         only one class is present.
     calibration_error : Estimate
-        The mean over instances of |accuracy − mean probability| in their bin, for ten bins of equal width by the
-        probability of the most probable class. It has no interval, because resampling raises it.
+        The mean over instances of ``|accuracy − mean probability|`` in their bin, for ten bins of equal width by
+        the probability of the most probable class. It has no interval, because resampling raises it.
     confusion : ndarray of shape (n_classes, n_classes)
         The counts, with true classes in rows and predicted classes in columns.
     calibration : CalibrationTable

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from llpgan.bags import Bags, validation
 
+#: What stands for the bag of a row that is in no bag; :func:`into_bags` leaves such rows out.
 NO_BAG: Final = -1
 BagOfRow = NDArray[np.int64]
 

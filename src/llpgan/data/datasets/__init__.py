@@ -12,6 +12,7 @@ from llpgan.data.datasets.mnist import load_fashion_mnist, load_mnist
 from llpgan.data.datasets.split import Split
 from llpgan.data.datasets.svhn import load_svhn
 
+#: The data sets of images by name, with the functions that load them from a folder of official files.
 IMAGE_DATASETS: dict[str, Callable[[StrPath], Split]] = {
     "mnist": load_mnist,
     "fashion-mnist": load_fashion_mnist,

@@ -13,7 +13,8 @@ from llpgan.estimators import METHODS, estimator_class
 from llpgan.estimators.base import LLPClassifier
 from llpgan.utils.arrays import Array
 
-# One convex problem before several, all of them before trees and a network, and one network before two that play.
+#: Methods from the simplest to the most complex: one convex problem before several, all of them before trees and a
+#: network, and one network before two that play against each other. :attr:`Comparison.simplest` uses this order.
 SIMPLEST_FIRST = (
     "MeanMap",
     "LaplacianMeanMap",
@@ -34,6 +35,7 @@ SIMPLEST_FIRST = (
     "LLPVAT",
     "LLPGAN",
 )
+#: The methods that :func:`compare` tries by default: each takes at most minutes on tens of thousands of rows.
 QUICK = ("MeanMap", "LaplacianMeanMap", "InvCal", "AlternatingMeanMap", "BagLogistic", "BagBoosting", "DLLP")
 OVERALL = "overall shares"
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")

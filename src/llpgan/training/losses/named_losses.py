@@ -7,6 +7,7 @@ from llpgan.training.losses.paper_losses import ProportionLoss, proportion_loss
 from llpgan.training.losses.squares import DebiasedSquareLoss, EasyLoss
 from llpgan.training.losses.transport import TransportLoss
 
+#: The losses that can be named in the parameter ``proportion_loss`` of deep methods, with their default settings.
 PROPORTION_LOSSES: dict[str, ProportionLoss] = {
     "exact": proportion_loss,
     "moments": MomentLoss(),

@@ -17,6 +17,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+#: Type of a loss of bags: from the logits of instances, the bag of each, and the proportions of bags to a scalar.
 ProportionLoss = Callable[[Tensor, Tensor, Tensor], Tensor]
 
 

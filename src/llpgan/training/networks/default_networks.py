@@ -14,8 +14,10 @@ from llpgan.training.networks.paper_networks import (
     mnist_generator,
 )
 
-MakeClassifier = Callable[[Shape, int, Activation], nn.Module]  # shape, classes, activation
-MakeGenerator = Callable[[Shape, int, Activation], nn.Module]  # shape, size of the noise, activation
+#: Type of a function that makes a classifier: from the shape of an instance, the number of classes, an activation.
+MakeClassifier = Callable[[Shape, int, Activation], nn.Module]
+#: Type of a function that makes a generator: from the shape of an instance, the size of the noise, an activation.
+MakeGenerator = Callable[[Shape, int, Activation], nn.Module]
 
 
 class Pair(NamedTuple):

@@ -79,6 +79,7 @@ def leaky_relu() -> nn.Module:
     return nn.LeakyReLU(0.2)
 
 
+#: The activations that can be named in the parameter ``activation`` of deep methods.
 ACTIVATIONS: dict[str, Activation] = {"leaky_relu": leaky_relu, "relu": nn.ReLU}
 
 

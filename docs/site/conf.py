@@ -1,0 +1,112 @@
+"""Sphinx's settings. The source folder is the repository, so that every page stays where GitHub shows it.
+
+``make docs`` runs ``sphinx-build -W -c docs/site . docs/_build/html``.
+"""
+
+import os
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "src")]
+
+from docutils import nodes  # noqa: E402
+from pygments.lexers.special import TextLexer  # noqa: E402
+from sphinx.addnodes import pending_xref  # noqa: E402
+from sphinx.application import Sphinx  # noqa: E402
+
+import api_pages  # noqa: E402
+from llpgan.utils.version import __version__  # noqa: E402
+
+project = "llpgan"
+author = "The llpgan maintainers"
+copyright = author  # noqa: A001
+version = release = __version__
+extensions = ["sphinx.ext.autodoc", "numpydoc", "myst_parser", "sphinx_gallery.gen_gallery"]
+
+root_doc = "docs/site/index"
+include_patterns = ["docs/**", "results/**.md", "CHANGELOG.md", "CONTRIBUTING.md"]
+exclude_patterns = [".*", "src", "tests", "tools", "benchmarks", "examples", "demo", "docs/_build", "docs/**/_*"]
+
+# Pages on folders that other pages link to, as GitHub shows them.
+FOLDER_PAGES = {
+    "docs/methods": "docs/site/methods",
+    "results/reproduction/cpu": "docs/site/results",
+    "results/reproduction/paper-epochs-1": "docs/site/results",
+}
+
+myst_heading_anchors = 4
+highlight_language = "default"
+python_maximum_signature_line_length = 88
+toc_object_entries_show_parents = "hide"
+autodoc_typehints = "none"  # docstrings give the types, in words
+numpydoc_show_class_members = False  # api_pages.py lists them
+numpydoc_validation_checks: set[str] = set()  # tools/check_docstrings.py checks them
+
+html_theme = "pydata_sphinx_theme"
+html_title = f"llpgan {release}"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_extra_path = ["extra"]
+html_copy_source = False
+html_show_sourcelink = False
+html_theme_options = {
+    "logo": {"text": "llpgan"},
+    "navbar_align": "left",
+    "navbar_end": ["theme-switcher"],
+    "navbar_persistent": ["search-button"],
+    "secondary_sidebar_items": ["page-toc"],
+    "show_prev_next": False,
+    "show_toc_level": 2,
+    "navigation_with_keys": False,
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "pygments_light_style": "a11y-high-contrast-light",
+    "pygments_dark_style": "a11y-high-contrast-dark",
+}
+
+sphinx_gallery_conf = {
+    "examples_dirs": ["examples"],
+    "gallery_dirs": ["docs/site/gallery"],
+    "filename_pattern": r"\.py$",  # every example runs
+    "abort_on_example_error": True,
+    "only_warn_on_example_error": False,
+    "remove_config_comments": True,
+    "show_memory": False,
+    "write_computation_times": False,
+    "plot_gallery": True,
+    "copyfile_regex": r"",
+    "within_subsection_order": "FileNameSortKey",
+    "matplotlib_animations": False,
+    "download_all_examples": True,
+    "doc_module": (),
+    "reference_url": {},
+}
+
+# Examples are small, so that a second thread only waits; MLflow sends nothing, and prints no progress.
+os.environ |= {
+    "OMP_NUM_THREADS": "1",
+    "MLFLOW_DISABLE_TELEMETRY": "true",
+    "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
+    "MLFLOW_LOGGING_LEVEL": "WARNING",
+}
+warnings.filterwarnings("ignore", message=".*non-interactive.*")
+
+
+def link_folders(app: Sphinx, doctree: nodes.document) -> None:
+    """Let links to folders lead to the pages that tell what is in them."""
+    here = Path(app.env.doc2path(app.env.docname)).parent
+    for link in doctree.findall(pending_xref):
+        target = (here / link["reftarget"]).resolve() if link["reftype"] == "myst" else here
+        if target.is_relative_to(ROOT) and (page := FOLDER_PAGES.get(target.relative_to(ROOT).as_posix())):
+            link.attributes |= {"refdomain": "doc", "reftarget": page, "reftargetid": None}
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Write the API reference, and show blocks of CSV as the text that they are."""
+    api_pages.write(ROOT / "docs" / "site" / "api")
+    app.add_lexer("csv", TextLexer)
+    app.connect("doctree-read", link_folders)
+    return {"parallel_read_safe": True}
