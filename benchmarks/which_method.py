@@ -1,0 +1,79 @@
+"""The table of ``docs/which_method.md``: what other benchmarks have measured of each method, side by side."""
+
+import json
+import re
+import statistics
+
+from benchmarks.rows import RESULTS, Row, as_markdown, write_aside
+from llpgan.estimators import METHODS
+
+FOR_TABLES = ("AutoLLP", "BagLogistic", "BagBoosting")
+ORDER = (*FOR_TABLES, *(name for name in METHODS if name not in FOR_TABLES))
+PAGE = RESULTS.parent / "docs" / "which_method.md"
+TABLE = re.compile(r"(?<=<!-- table: python -m benchmarks which_method -->\n\n)(?:\|.*\n)+")
+
+
+def run() -> list[Row]:
+    """Write the table into the page, from the rows as they are."""
+    rows = summary()
+    write_aside(PAGE, with_table(PAGE.read_text(encoding="utf-8"), rows))
+    return rows
+
+
+def with_table(page: str, rows: list[Row]) -> str:
+    """The page with its table replaced."""
+    table = as_markdown("", "", rows).split("\n\n", 2)[2].strip("\n") + "\n"
+    written, count = TABLE.subn(lambda _: table, page)
+    if count != 1:
+        raise ValueError(f"{PAGE.name} must have one table below its comment, and has {count}")
+    return written
+
+
+def summary() -> list[Row]:
+    """One row per method; what was not measured is empty."""
+    election, adult, ways = rows_of("election"), rows_of("adult"), rows_of("adult_llp")
+    deep, digits = rows_of("methods_since"), rows_of("classical_digits")
+    columns = {
+        "election": lambda name: percent(election, method=name),
+        "seconds": lambda name: seconds(election, method=name),
+        "Adult, bags of 64": lambda name: percent(adult, method=name),
+        "Adult, 28 kinds of bags": lambda name: percent(over_kinds(ways, name)),
+        "digits, odd or even, bags of 16": lambda name: percent(digits, method=name, bag_size=16),
+        "digits, bags of 64": lambda name: percent(deep, method=name, problem="digits-64"),
+        "Fashion-MNIST, bags of 128": lambda name: percent(deep, method=name, problem="fashion-mnist-128"),
+    }
+    return [
+        {"method": page_link(name)} | {title: figure(name) for title, figure in columns.items()} for name in ORDER
+    ]
+
+
+def over_kinds(rows: list[Row], method: str) -> list[Row]:
+    """One row per kind of bags, its mean: some kinds were measured more often than others."""
+    kinds = sorted({row["dataset"] for row in rows if row["method"] == method})
+    of_kind = (
+        [row["accuracy"] for row in rows if row["method"] == method and row["dataset"] == kind] for kind in kinds
+    )
+    return [{"accuracy": statistics.mean(accuracies)} for accuracies in of_kind]
+
+
+def page_link(method: str) -> str:
+    """The method's name, linked to its page, which has the name of its module."""
+    return f"[{method}](methods/{METHODS[method].rpartition('.')[2]}.md)"
+
+
+def rows_of(name: str) -> list[Row]:
+    """The rows of a benchmark; ``linear``, the default kernel, is left out of the names of methods."""
+    rows = [json.loads(line) for line in (RESULTS / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()]
+    return [row | {"method": row["method"].removesuffix(" linear")} for row in rows if "accuracy" in row]
+
+
+def percent(rows: list[Row], **cell: object) -> str:
+    """The mean accuracy in per cent."""
+    values = [100 * row["accuracy"] for row in rows if cell.items() <= row.items()]
+    return f"{statistics.mean(values):.1f}" if values else ""
+
+
+def seconds(rows: list[Row], **cell: object) -> str:
+    """The median time of a fit."""
+    values = [row["seconds"] for row in rows if cell.items() <= row.items()]
+    return f"{statistics.median(values):.3g}" if values else ""
