@@ -56,6 +56,7 @@ def test_from_files_to_predictions_and_scores(files, capsys):
     assert main.main(FIT) == 0
     assert sorted(path.name for path in (files / "model").iterdir()) == [
         "model.json",
+        "model_card.md",
         "report.html",
         "weights.safetensors",
     ]

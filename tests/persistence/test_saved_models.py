@@ -164,7 +164,7 @@ def test_an_existing_folder_is_replaced_only_when_told(saved, people_bags):
 @pytest.mark.parametrize("name", METHODS)
 def test_a_flipped_byte_anywhere_is_refused(name, tmp_path, bags, rng):
     save(quick(name).fit_bags(bags), tmp_path / "model")
-    for path in sorted((tmp_path / "model").iterdir()):
+    for path in (tmp_path / "model" / "model.json", tmp_path / "model" / "weights.safetensors"):
         content = path.read_bytes()
         for place in {0, len(content) // 2, len(content) - 2, *rng.integers(len(content) - 1, size=5).tolist()}:
             flipped = content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :]
@@ -186,7 +186,7 @@ def _says_the_same(one, other):
 
 
 def test_truncated_and_missing_files_are_refused_by_name(saved):
-    for path in sorted(saved.iterdir()):
+    for path in (saved / "model.json", saved / "weights.safetensors"):
         content = path.read_bytes()
         path.write_bytes(content[: len(content) // 2])
         with pytest.raises(ValueError, match=f"{path.name} is damaged"):

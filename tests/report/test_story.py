@@ -3,11 +3,11 @@ import pytest
 from sklearn.metrics import accuracy_score
 
 from llpgan import DLLP, Bags, MeanMap
+from llpgan.estimators.settings_in_words import settings_of
 from llpgan.report import tell
 from llpgan.report.charts import kept_epoch
 from llpgan.report.formatting import shorten, shown_classes, worst_bags
 from llpgan.report.image_mosaics import _mosaic
-from llpgan.report.settings_in_words import settings_of
 from llpgan.training import epoch_choice
 from tests.plain import plain_mlp
 from tests.report.conftest import told

@@ -21,8 +21,9 @@ from llpgan.evaluation.selection.candidates import OVERALL
 from llpgan.evaluation.selection.comparison_view import as_markdown, as_table
 from llpgan.evaluation.selection.trials import Row
 from llpgan.persistence import save
-from llpgan.persistence.manifest import MODEL_FOLDER, REPORT
-from llpgan.report import ComparisonDisplay, comparison_page, render
+from llpgan.persistence.manifest import MODEL_FOLDER
+from llpgan.report import ComparisonDisplay, comparison_page
+from llpgan.report.saved_pages import saved_pages
 from llpgan.utils.atomic_files import clear_halves, whole_file
 from llpgan.utils.output_paths import claimed_folder, output_if_named, refuse_input
 
@@ -130,8 +131,7 @@ def compare(
         if report:
             labels = known_labels(data, tables.get("label"), model, label_names)
             story = told(model, bags, data, labels, origin(data, bags, tables))
-        pages = {} if story is None else {REPORT: render(story)}
-        save(model, folder / "model", overwrite=overwrite, pages=pages)
+        save(model, folder / "model", overwrite=overwrite, pages=saved_pages(model, story))
         console.print(in_the_end(model, bags, seconds, story), soft_wrap=True)
         console.print(f"saved {folder / 'model'}, {folder / 'comparison.md'}, {folder / 'comparison.svg'}")
         return found

@@ -18,8 +18,8 @@ from llpgan.estimators.base import LLPClassifier
 from llpgan.estimators.dllp import DLLP
 from llpgan.evaluation import label_scores
 from llpgan.persistence import save
-from llpgan.persistence.manifest import MODEL_FOLDER, REPORT
-from llpgan.report import render
+from llpgan.persistence.manifest import MODEL_FOLDER
+from llpgan.report.saved_pages import saved_pages
 from llpgan.utils.arrays import Array
 from llpgan.utils.output_paths import claimed_folder, output_file
 
@@ -128,7 +128,7 @@ def _keep(model: LLPClassifier, bags: Bags, folder: Path, overwrite: bool) -> No
     """The model with its report."""
     labels = known_labels(str(PEOPLE), LABEL, model)
     story = told(model, bags, str(PEOPLE), labels, f"proportions: those of {RESULTS.name}")
-    save(model, folder / "model", overwrite=overwrite, pages={REPORT: render(story)})
+    save(model, folder / "model", overwrite=overwrite, pages=saved_pages(model, story))
 
 
 def _what_next(folder: Path) -> str:

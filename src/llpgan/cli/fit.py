@@ -25,7 +25,8 @@ from llpgan.evaluation.selection.candidates import name_of, seeded
 from llpgan.evaluation.selection.default_method import chooses_by_held_out_bags, default_method
 from llpgan.persistence import save
 from llpgan.persistence.manifest import MODEL_FOLDER, REPORT
-from llpgan.report import Story, render, tell
+from llpgan.report import Story, tell
+from llpgan.report.saved_pages import saved_pages
 from llpgan.tables import label_values, open_rows
 from llpgan.training.launch_environment import is_first_process
 from llpgan.utils.arrays import Array
@@ -98,7 +99,7 @@ def fit(
             labels = known_labels(data, tables.get("label"), model, label_names)
             labels = labels if labels is None else labels[rows]
             story = told(model, training, data, labels, origin(data, bags, tables), held_out)
-        save(model, out, overwrite=overwrite, pages={} if story is None else {REPORT: render(story)})
+        save(model, out, overwrite=overwrite, pages=saved_pages(model, story))
         if isinstance(model, AutoLLP):
             console.print(f"tried: {model.chosen_}", soft_wrap=True)
         console.print(in_the_end(model, training, seconds, story, held_out), soft_wrap=True)

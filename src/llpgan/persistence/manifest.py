@@ -12,8 +12,9 @@ from llpgan.utils.output_paths import FolderKind
 MANIFEST = "model.json"
 WEIGHTS = "weights.safetensors"
 REPORT = "report.html"
+CARD = "model_card.md"
 FORMAT = 1
-MODEL_FOLDER = FolderKind(MANIFEST, files=(WEIGHTS,), pages=(REPORT,))
+MODEL_FOLDER = FolderKind(MANIFEST, files=(WEIGHTS,), pages=(REPORT, CARD))
 
 
 @dataclass(frozen=True)

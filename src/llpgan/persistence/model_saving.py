@@ -9,7 +9,8 @@ from safetensors.numpy import save as safe_bytes
 from sklearn.utils.validation import check_is_fitted
 
 from llpgan.estimators.base import LLPClassifier
-from llpgan.persistence.manifest import MODEL_FOLDER, WEIGHTS, Manifest
+from llpgan.persistence.manifest import CARD, MODEL_FOLDER, WEIGHTS, Manifest
+from llpgan.persistence.model_card import model_card
 from llpgan.persistence.model_settings import as_json
 from llpgan.persistence.saved_types import SAVED_TYPES
 from llpgan.utils.checked_json import digest_of_file
@@ -25,7 +26,7 @@ def save(
 ) -> None:
     """Save a trained model as a folder.
 
-    The folder is written completely or not at all.
+    The folder is written completely or not at all. Its ``model_card.md`` tells people what the model is.
 
     Parameters
     ----------
@@ -36,7 +37,8 @@ def save(
     overwrite : bool, default=False
         Whether to replace a model that is there. Other files in the folder are kept.
     pages : mapping, default=None
-        Other text files to write into the folder, by name, such as a report.
+        Other text files to write into the folder, by name, such as a report, or a model card of your own
+        (``model_card.md``).
 
     See Also
     --------
@@ -50,17 +52,18 @@ def save(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     save(model, f"{folder}/model")
     ...     sorted(file.name for file in Path(folder, "model").iterdir())
-    ['model.json', 'weights.safetensors']
+    ['model.json', 'model_card.md', 'weights.safetensors']
     """
     check_is_fitted(model, "classes_")
     arrays: Arrays = {}
     manifest = _manifest(model, arrays)
+    all_pages = {CARD: model_card(model)} | dict(pages or {})
     with output_folder(Path(path), MODEL_FOLDER, overwrite=overwrite) as folder:
         (folder / WEIGHTS).write_bytes(safe_bytes({**arrays, **_weights(model)}))
-        for name, text in (pages or {}).items():
+        for name, text in all_pages.items():
             (folder / name).write_text(text, encoding="utf-8")
         digests = {WEIGHTS: digest_of_file(folder / WEIGHTS)}
-        replace(manifest, files=digests, pages=list(pages or {})).write(folder)
+        replace(manifest, files=digests, pages=list(all_pages)).write(folder)
 
 
 def _networks(model: LLPClassifier) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from llpgan.bags import Bags
 from llpgan.estimators.base import LLPClassifier
+from llpgan.estimators.settings_in_words import Setting, method_in_a_line, settings_of
 from llpgan.evaluation import (
     BagScores,
     LabelScores,
@@ -23,7 +24,6 @@ from llpgan.evaluation import (
 )
 from llpgan.report.displays.group_shares_display import GroupSharesDisplay
 from llpgan.report.image_mosaics import Mosaics, mosaics_of
-from llpgan.report.settings_in_words import Setting, method_in_a_line, settings_of
 from llpgan.utils.arrays import Array
 
 _BINS = 20

@@ -15,7 +15,7 @@ from llpgan.report.displays.drawing import Display, Palette, axes_or_new, quiet
 from llpgan.report.short_names import shorten
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)  # a notebook shows the figure, not its arrays
 class ComparisonDisplay(Display):
     """The score of each method on held-out bags, the best on top.
 

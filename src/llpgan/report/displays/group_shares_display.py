@@ -37,7 +37,7 @@ class SharesByGroup(Protocol):
         """The low and the high ends."""
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)  # a notebook shows the figure, not its arrays
 class GroupSharesDisplay(Display):
     """The estimated share of each class in each group, with its interval.
 

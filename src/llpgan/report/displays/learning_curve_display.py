@@ -26,7 +26,7 @@ _MOST_HOVER = 200  # points of a curve that have a text
 Points = tuple[tuple[float, float], ...]
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)  # a notebook shows the figure, not its arrays
 class LearningCurveDisplay(Display):
     """Curves over epochs, or over the number of bags.
 

@@ -20,7 +20,7 @@ from llpgan.utils.suggestions import did_you_mean
 _LETTER = 0.56  # the width of a letter, relative to its height
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)  # a notebook shows the figure, not its arrays
 class ProportionDisplay(Display):
     """The given share of a class in each bag against the predicted one.
 

@@ -13,7 +13,7 @@ from llpgan.evaluation import CalibrationBin, label_scores
 from llpgan.report.displays.drawing import DASHED, Display, Palette, axes_or_new, in_percent, percent, quiet
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)  # a notebook shows the figure, not its arrays
 class ReliabilityDisplay(Display):
     """The accuracy of predictions against their confidence, in ten groups of instances.
 
