@@ -23,7 +23,7 @@ model = BagLogistic(n_resamples=5, random_state=0).fit_bags(election.bags)
 # others in something that no column shows.
 from llpgan.report import ProportionDisplay
 
-ProportionDisplay.from_estimator(model, election.bags, class_name="trump")
+display = ProportionDisplay.from_estimator(model, election.bags, class_name="trump")
 
 # %%
 # The votes show how good the predictions for single people are. The commonest class would be right for 58.3 % of
@@ -37,7 +37,7 @@ print(f"accuracy {scores.accuracy}\nAUC      {scores.auc}")
 # Probabilities can be trusted if predictions made with 80 % are right in 80 % of cases.
 from llpgan.report import ReliabilityDisplay
 
-ReliabilityDisplay.from_estimator(model, election.bags, election.votes)
+display = ReliabilityDisplay.from_estimator(model, election.bags, election.votes)
 
 # %%
 # In which direction does a column move the predictions? ``model.report("report.html", election.bags)`` writes a

@@ -31,7 +31,7 @@ found
 # The bars are standard errors of the difference to the best method, bag by bag.
 from llpgan.report import ComparisonDisplay
 
-ComparisonDisplay.from_comparison(found)
+display = ComparisonDisplay.from_comparison(found)
 
 # %%
 # How often is the selected method right for single rows? These bags are random, so bags that it has not seen

@@ -45,4 +45,4 @@ print(f"test accuracy {model.score(test, digits.test_labels):.3f}, from shares a
 # ``history_`` has one row per epoch.
 from llpgan.report import LearningCurveDisplay
 
-LearningCurveDisplay.from_history(model)
+display = LearningCurveDisplay.from_history(model)

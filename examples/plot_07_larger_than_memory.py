@@ -53,4 +53,4 @@ print(f"accuracy on single visits: {np.mean(predicted == np.where(bought, 'bough
 # %%
 from llpgan.report import ProportionDisplay
 
-ProportionDisplay.from_estimator(model, store.open_store(folder / "visits_store"), n_named=0)
+display = ProportionDisplay.from_estimator(model, store.open_store(folder / "visits_store"), n_named=0)

@@ -28,7 +28,7 @@ train, held_out = next(bag_folds(bags, cv=5))
 def objective(trial):
     """The cross-entropy of held-out bags; the lower, the better."""
     settings = {
-        "learning_rate": trial.suggest_float("learning_rate", 1e-4, 1e-1, log=True),
+        "learning_rate": trial.suggest_float("learning_rate", 1e-4, 3e-2, log=True),
         "weight_decay": trial.suggest_float("weight_decay", 1e-3, 1.0, log=True),
     }
     errors = []

@@ -6,7 +6,7 @@ one page, under the first of them in ``PACKAGES``, to which the others link.
 
 import inspect
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -83,7 +83,7 @@ def _index(names: dict[tuple[str, str], PublicName]) -> str:
 def _package_page(package: str, names: list[PublicName]) -> str:
     own = [found.path for found in names if found.package == package and not isinstance(found.thing, ModuleType)]
     toctree = "".join(f"   {path}\n" for path in sorted(own, key=str.lower))
-    kinds = {"Classes": inspect.isclass, "Functions": inspect.isfunction}
+    kinds: dict[str, Callable[[object], bool]] = {"Classes": inspect.isclass, "Functions": inspect.isfunction}
     parts = [_title(package), f".. py:module:: {package}\n", (import_module(package).__doc__ or "").strip() + "\n"]
     left = list(names)
     for title, is_kind in kinds.items():
