@@ -6,7 +6,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test test-fast lint bench docs clean
+.PHONY: demo test test-fast lint bench docs release clean
 
 demo: $(VENV)/.runtime
 	$(BIN)/llpgan demo --overwrite
@@ -30,6 +30,11 @@ bench: $(VENV)/.dev
 docs: $(VENV)/.docs
 	$(BIN)/sphinx-build -W --keep-going -q -c docs/site . docs/_build/html
 	$(BIN)/python tools/check_site.py docs/_build/html
+
+# The wheel in an empty environment elsewhere, without constraints; FIRST is what to install before it.
+FIRST ?= torch --index-url https://download.pytorch.org/whl/cpu
+release: $(VENV)/bin/python
+	$(BIN)/python tools/check_release.py -- $(FIRST)
 
 $(VENV)/bin/python:
 	$(if $(PYTHON),,$(error Python 3.11 or newer is needed and was not found: make PYTHON=/path/to/python3))
