@@ -1,5 +1,6 @@
 """A headless Chromium that tests steer over two pipes, by its DevTools protocol, without another package."""
 
+import fcntl
 import json
 import os
 import shutil
@@ -107,10 +108,9 @@ def chromium(folder):
     from_browser, answers = os.pipe()
 
     def hand_over():
-        for number, end in ((10, commands), (11, answers)):  # so that neither is closed by the other's number
+        ends = [fcntl.fcntl(end, fcntl.F_DUPFD, 50) for end in (commands, answers)]  # neither is 3 or 4
+        for number, end in enumerate(ends, start=3):
             os.dup2(end, number)
-        os.dup2(10, 3)
-        os.dup2(11, 4)
 
     command = [binary, *FLAGS[:-1], f"--user-data-dir={folder}", FLAGS[-1]]
     kept = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "close_fds": False}

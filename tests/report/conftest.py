@@ -5,6 +5,7 @@ import pytest
 
 from llpgan import DLLP, LLPGAN, Bags, MeanMap
 from llpgan.report import render, tell
+from tests.report.browser import chromium
 
 
 def drawn(n_classes, n_bags, shape, names=None):
@@ -62,3 +63,9 @@ def kind(request):
 @pytest.fixture(params=[True, False], ids=["labels", "no labels"])
 def page(request, kind):
     return page_on(kind, request.param)
+
+
+@pytest.fixture(scope="package")
+def browser(tmp_path_factory):
+    with chromium(tmp_path_factory.mktemp("profile")) as opened:
+        yield opened

@@ -14,7 +14,6 @@ from llpgan import Bags, MeanMap
 from llpgan.evaluation import inspect_bags, judge_without_labels, label_scores, learning_curve
 from llpgan.evaluation.selection import compare
 from llpgan.report import InspectionPage, comparison_page, evaluation_page
-from tests.report.browser import chromium
 from tests.report.conftest import drawn, page_on
 from tests.report.test_page import nasty_page
 
@@ -59,12 +58,6 @@ def comparison():
 def text_of(page):
     made = {"inspect": inspection, "evaluate": evaluation, "compare": comparison, "nasty names": nasty_page}
     return made[page]() if page in made else page_on(page, True)
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    with chromium(tmp_path_factory.mktemp("profile")) as opened:
-        yield opened
 
 
 @pytest.fixture

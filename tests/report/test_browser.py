@@ -1,20 +1,13 @@
 """The page in a real browser: it shows everything, and asks for nothing."""
 
-import json
-import re
-import shutil
-import subprocess
-
 import pytest
 
 from tests.report.conftest import page_on
 from tests.report.test_page import SECTIONS, nasty_page
 
-# A page around the page, as wide as a telephone: what is inside runs no script but its own, so this measures it,
-# and does with its tables what a reader would do.
-FRAME = """<!doctype html><iframe src="report.html" width="390" height="800"></iframe><pre></pre><script>
-onload = () => {
-  const page = document.querySelector("iframe").contentDocument
+# Measures the page, and does with its tables what a reader would do.
+READING = """(() => {
+  const page = document
   const frame = [...page.querySelectorAll(".data-table")].find(f => f.textContent.includes("All bags"))
   const rows = () => [...frame.querySelectorAll("tbody tr")].filter(r => !r.hidden)
   const column = i => rows().map(r => r.cells[i].textContent)
@@ -40,7 +33,7 @@ onload = () => {
   mark.dispatchEvent(new Event("pointerover", {bubbles: true}))
   const tip = page.querySelector(".tip")
   const seen = [...page.querySelectorAll("section")].filter(s => s.checkVisibility() && s.offsetHeight > 40)
-  document.querySelector("pre").textContent = JSON.stringify({
+  return {
     seen: seen.map(s => s.id), sorted, found, all, again: rows().length,
     tip: [tip.hidden, tip.textContent, mark.dataset.tip],
     download: frame.querySelector("a[download]").download,
@@ -48,31 +41,8 @@ onload = () => {
     window: page.documentElement.clientWidth,
     body: Math.max(page.body.scrollWidth, page.documentElement.scrollWidth),
     widest: Math.max(...[...page.querySelectorAll("section, svg, img")].map(e => e.getBoundingClientRect().right)),
-  })
-}
-</script>"""
-
-
-def chromium(address, tmp_path):
-    """The page as the browser has it in the end, what it said on its console, and all addresses it asked for.
-
-    The browser asks for some of its own accord: those have no origin. No name resolves, so nothing leaves.
-    """
-    binary = shutil.which("chromium")
-    if binary is None:
-        pytest.skip("there is no chromium on this machine")
-    log = tmp_path / "net.json"
-    flags = [
-        *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
-        *("--disable-background-networking", "--disable-component-update", "--allow-file-access-from-files"),
-        *("--host-resolver-rules=MAP * ~NOTFOUND", "--enable-logging=stderr"),
-        *("--v=0", "--virtual-time-budget=2000", "--dump-dom"),
-        *(f"--user-data-dir={tmp_path / 'profile'}", f"--log-net-log={log}"),
-    ]
-    done = subprocess.run([binary, *flags, address], capture_output=True, text=True, timeout=120, check=True)
-    requests = re.findall(r'"initiator":"([^"]*)".*?"url":"([^"]*)"', log.read_text(errors="replace"))
-    asked = {address for origin, address in requests if origin != "not an origin"}
-    return done.stdout, [line for line in done.stderr.splitlines() if "CONSOLE" in line], asked
+  }
+})()"""
 
 
 def check_the_table_of_bags(found):
@@ -98,14 +68,13 @@ def check_the_table_of_bags(found):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", ["table", "three classes", "images", "nasty names"])
-def test_the_page_in_a_browser(page, tmp_path):
+def test_the_page_in_a_browser(page, tmp_path, browser):
     report = tmp_path / "report.html"
     report.write_text(nasty_page() if page == "nasty names" else page_on(page, True), encoding="utf-8")
-    (tmp_path / "frame.html").write_text(FRAME, encoding="utf-8")
-    dom, said, asked = chromium((tmp_path / "frame.html").as_uri(), tmp_path)
-    found = json.loads(re.search(r"<pre>(.*?)</pre>", dom, re.DOTALL)[1])
-    assert said == []
-    assert asked == set()
+    browser.open(report, width=390)  # as wide as a telephone
+    found = browser.run(READING)
+    assert browser.said == []
+    assert browser.asked_for == []
     assert found["seen"] == SECTIONS["table" if page == "nasty names" else page]
     check_the_table_of_bags(found)
     hidden, text, wanted = found["tip"]
@@ -115,12 +84,3 @@ def test_the_page_in_a_browser(page, tmp_path):
     assert found["window"] <= 390
     assert found["body"] <= found["window"]
     assert found["widest"] <= found["window"]
-
-
-@pytest.mark.slow
-def test_a_page_that_asked_would_be_caught(tmp_path):
-    asking = tmp_path / "asking.html"
-    asking.write_text('<img src="http://example.invalid/x.png"><script>console.error("wrong")</script>')
-    _, said, asked = chromium(asking.as_uri(), tmp_path)
-    assert any("wrong" in line for line in said)
-    assert asked == {"http://example.invalid/x.png"}
