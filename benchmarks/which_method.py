@@ -3,6 +3,7 @@
 import json
 import re
 import statistics
+from collections.abc import Callable
 
 from benchmarks.rows import RESULTS, Row, as_markdown, write_aside
 from llpgan.estimators import METHODS
@@ -33,7 +34,7 @@ def summary() -> list[Row]:
     """One row per method; what was not measured is empty."""
     election, adult, ways = rows_of("election"), rows_of("adult"), rows_of("adult_llp")
     deep, digits = rows_of("methods_since"), rows_of("classical_digits")
-    columns = {
+    columns: dict[str, Callable[[str], str]] = {
         "election": lambda name: percent(election, method=name),
         "seconds": lambda name: seconds(election, method=name),
         "Adult, bags of 64": lambda name: percent(adult, method=name),

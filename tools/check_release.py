@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 import venv
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -45,7 +45,14 @@ def main(first: list[str]) -> None:
         with timed("empty environment"):
             venv.create(place / "environment", with_pip=True)
         programs = place / "environment" / ("Scripts" if os.name == "nt" else "bin")
-        install = [programs / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        install: list[str | Path] = [
+            programs / "python",
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--disable-pip-version-check",
+        ]
         with timed("all of the first page, from pip install to a report"):
             if first:
                 with timed(f"pip install {' '.join(first)}"):
@@ -83,7 +90,7 @@ def built(folder: Path) -> Path:
     return wheel
 
 
-def run(command: list[str | Path] | list[str], place: Path) -> None:
+def run(command: Sequence[str | Path], place: Path) -> None:
     """Run a command outside of the repository, with nothing of this environment."""
     clean = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PIP_CONSTRAINT")}
     print("$", " ".join(str(word).replace(str(place), ".") for word in command), flush=True)
