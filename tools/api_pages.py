@@ -7,6 +7,7 @@ one page, under the first of them in ``PACKAGES``, to which the others link.
 import inspect
 import sys
 from collections.abc import Callable, Iterator
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -43,6 +44,7 @@ def write(folder: Path) -> None:
             path.write_text(text, encoding="utf-8")
 
 
+@cache
 def public_names() -> dict[tuple[str, str], PublicName]:
     """The name that has the page, for each package and each name that the package lists."""
     homes: dict[Any, PublicName] = {}

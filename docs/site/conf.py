@@ -16,6 +16,8 @@ from docutils import nodes  # noqa: E402
 from pygments.lexers.special import TextLexer  # noqa: E402
 from sphinx.addnodes import pending_xref  # noqa: E402
 from sphinx.application import Sphinx  # noqa: E402
+from sphinx.environment import BuildEnvironment  # noqa: E402
+from sphinx.util.nodes import make_refnode  # noqa: E402
 
 import api_pages  # noqa: E402
 from llpgan.utils.version import __version__  # noqa: E402
@@ -104,9 +106,22 @@ def link_folders(app: Sphinx, doctree: nodes.document) -> None:
             link.attributes |= {"refdomain": "doc", "reftarget": page, "reftargetid": None}
 
 
+def link_other_names(
+    app: Sphinx, env: BuildEnvironment, link: pending_xref, text: nodes.Element
+) -> nodes.Element | None:
+    """Let a name that several packages list, or the module that defines it, lead to its one page."""
+    package, _, name = link.get("reftarget", "").rpartition(".")
+    for (listed_in, listed_as), public in api_pages.public_names().items():
+        if name == listed_as and package in (listed_in, getattr(public.thing, "__module__", None)):
+            page = f"docs/site/api/{public.path}"
+            return make_refnode(app.builder, link["refdoc"], page, public.path, text)
+    return None
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     """Write the API reference, and show blocks of CSV as the text that they are."""
     api_pages.write(ROOT / "docs" / "site" / "api")
     app.add_lexer("csv", TextLexer)
     app.connect("doctree-read", link_folders)
+    app.connect("missing-reference", link_other_names)
     return {"parallel_read_safe": True}

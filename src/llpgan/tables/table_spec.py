@@ -52,7 +52,7 @@ class TableSpec:
     Raises
     ------
     TypeError
-        If a name of a column is not a name, or ``columns`` is not :class:`Columns`.
+        If a name of a column is not a name, or ``columns`` is not :class:`~llpgan.Columns`.
     ValueError
         If options contradict each other.
     """
