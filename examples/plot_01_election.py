@@ -30,7 +30,9 @@ display = ProportionDisplay.from_estimator(model, election.bags, class_name="tru
 # them.
 from llpgan.evaluation import label_scores
 
-scores = label_scores(election.votes, model.predict_proba(election.bags), model.classes_)
+scores = label_scores(
+    election.votes, model.predict_proba(election.bags), model.classes_
+)
 print(f"accuracy {scores.accuracy}\nAUC      {scores.auc}")
 
 # %%
@@ -46,9 +48,13 @@ import matplotlib.pyplot as plt
 
 from llpgan.evaluation import partial_dependence
 
-positions = election.bags.encoder.positions  # of each column of the table among those of the instances
+positions = (
+    election.bags.encoder.positions
+)  # of each column of the table among those of the instances
 columns = {name: positions[name] for name in ("age", "church_attendance")}
 figure, axes = plt.subplots(1, 2, figsize=(8, 3), sharey=True, layout="constrained")
-for ax, effect in zip(axes, partial_dependence(model, election.bags, columns).values(), strict=True):
+for ax, effect in zip(
+    axes, partial_dependence(model, election.bags, columns).values(), strict=True
+):
     ax.plot(effect.values, effect.predicted[:, 1], "o-")
     ax.set(xlabel=effect.column, ylabel="mean predicted share of trump")

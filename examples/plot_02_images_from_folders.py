@@ -21,8 +21,12 @@ photos = Path(tempfile.mkdtemp()) / "photos"
 shares: dict[str, list] = {"folder": [], "zero": [], "one": []}
 for number in range(8):
     share = 0.1 + 0.1 * number  # of ones
-    chosen = np.concatenate([rng.choice(np.flatnonzero(digits == k), n) for k, n in ((0, 40), (1, 40))])
-    chosen = np.concatenate([chosen[: 40 - round(40 * share)], chosen[40 : 40 + round(40 * share)]])
+    chosen = np.concatenate(
+        [rng.choice(np.flatnonzero(digits == k), n) for k, n in ((0, 40), (1, 40))]
+    )
+    chosen = np.concatenate(
+        [chosen[: 40 - round(40 * share)], chosen[40 : 40 + round(40 * share)]]
+    )
     folder = photos / f"clinic_{number}"
     folder.mkdir(parents=True)
     for i, image in enumerate(images[chosen]):
@@ -45,7 +49,13 @@ model = DLLP(epochs=15, random_state=0).fit_bags(bags)
 # %%
 # Predict single files.
 new = photos / "clinic_0" / "000.png"
-dict(zip(model.classes_.tolist(), model.predict_proba(new)[0].round(3).tolist(), strict=True))
+dict(
+    zip(
+        model.classes_.tolist(),
+        model.predict_proba(new)[0].round(3).tolist(),
+        strict=True,
+    )
+)
 
 # %%
 # The images of one folder, with the predicted class.

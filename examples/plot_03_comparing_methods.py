@@ -46,4 +46,6 @@ judge_without_labels(unseen, model.predict_proba(unseen))
 # %%
 # Here there are labels, so the estimate can be checked.
 rows = bag_of_row >= half
-print(f"accuracy by labels: {model.score(data.data[rows], names[data.target][rows]):.3f}")
+print(
+    f"accuracy by labels: {model.score(data.data[rows], names[data.target][rows]):.3f}"
+)

@@ -26,7 +26,9 @@ table = {
     "lee": lee,
     "park": young + old - lee,
 }
-counts = GroupCounts.from_table(table, unit="precinct", groups=["young", "old"], outcomes=["lee", "park"])
+counts = GroupCounts.from_table(
+    table, unit="precinct", groups=["young", "old"], outcomes=["lee", "park"]
+)
 shares = shares_from_counts(counts)
 shares
 

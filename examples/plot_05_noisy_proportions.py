@@ -20,8 +20,8 @@ DEVIATION = 0.2
 def drawn(rng):
     """Rows, their classes, the bag of each, and the noisy shares of each bag."""
     bag = np.repeat(np.arange(80), 20)
-    labels = (rng.random(1600) < rng.uniform(0.1, 0.9, 80)[bag]).astype(int)
-    X = rng.normal(size=(1600, 4)) + 0.7 * labels[:, None]
+    X = rng.normal(size=(1600, 4)) + rng.normal(size=(80, 4))[bag]
+    labels = (rng.random(1600) < 1 / (1 + np.exp(-X.sum(axis=1)))).astype(int)
     exact = Bags.from_labels(X, labels, bag).proportions
     return X, labels, bag, exact, exact + rng.normal(scale=DEVIATION, size=exact.shape)
 
@@ -38,7 +38,9 @@ def three_ways(X, bag, exact, noisy):
     clipped = np.clip(noisy, 0.01, 0.99)
     return {
         "exact shares": Bags.from_arrays(X, bag, exact),
-        "noisy, clipped": Bags.from_arrays(X, bag, clipped / clipped.sum(axis=1, keepdims=True)),
+        "noisy, clipped": Bags.from_arrays(
+            X, bag, clipped / clipped.sum(axis=1, keepdims=True)
+        ),
         "noisy, size known": Bags.from_arrays(X, bag, noisy, proportions_sd=DEVIATION),
     }
 
@@ -59,5 +61,9 @@ figure, ax = plt.subplots(figsize=(6, 2.4), layout="constrained")
 for place, values in enumerate(losses.values()):
     ax.plot(values, [place] * len(values), "o", alpha=0.6)
     ax.plot(np.mean(values), place, "k|", markersize=20)
-ax.set(yticks=range(3), yticklabels=losses, xlabel="log loss of single predictions (bars: means)")
+ax.set(
+    yticks=range(3),
+    yticklabels=losses,
+    xlabel="log loss of single predictions (bars: means)",
+)
 ax.invert_yaxis()

@@ -37,7 +37,9 @@ network = Classifier(body, nn.Linear(32 * 4 * 4, 10))
 settle(network, torch.from_numpy(images[:256]))
 
 # %%
-model = DLLP(classifier=network, epochs=12, learning_rate=0.01, random_state=0).fit_bags(bags)
+model = DLLP(
+    classifier=network, epochs=12, learning_rate=0.01, random_state=0
+).fit_bags(bags)
 test = digits.test_instances.reshape(-1, 1, 8, 8)
 print(f"test accuracy {model.score(test, digits.test_labels):.3f}, from shares alone")
 

@@ -35,8 +35,10 @@ shares = {"site": sites, "left": 1 - bought_share, "bought": bought_share}
 # Write the store. Its memory depends on the number of bags, not on the number of rows.
 from llpgan.tables import store
 
-bags = store.store_tables(folder / "visits.parquet", folder / "visits_store", shares, bag="site")
-sorted(path.name for path in (folder / "visits_store").iterdir())
+bags = store.store_tables(
+    folder / "visits.parquet", folder / "visits_store", shares, bag="site"
+)
+print(*sorted(path.name for path in (folder / "visits_store").iterdir()))
 
 # %%
 # ``bags.instances`` stays on disk; a bag is read when it is needed.
@@ -48,9 +50,13 @@ from llpgan import DLLP
 
 model = DLLP(epochs=3, bags_per_step=8, calibrate=False, random_state=0).fit_bags(bags)
 predicted = model.predict(folder / "visits.parquet")
-print(f"accuracy on single visits: {np.mean(predicted == np.where(bought, 'bought', 'left')):.3f}")
+print(
+    f"accuracy on single visits: {np.mean(predicted == np.where(bought, 'bought', 'left')):.3f}"
+)
 
 # %%
 from llpgan.report import ProportionDisplay
 
-display = ProportionDisplay.from_estimator(model, store.open_store(folder / "visits_store"), n_named=0)
+display = ProportionDisplay.from_estimator(
+    model, store.open_store(folder / "visits_store"), n_named=0
+)

@@ -13,7 +13,9 @@ import numpy as np
 import sklearn
 from sklearn.datasets import load_breast_cancer
 
-sklearn.set_config(enable_metadata_routing=True)  # groups reach the splitter, fit and the scorer
+sklearn.set_config(
+    enable_metadata_routing=True
+)  # groups reach the splitter, fit and the scorer
 X, y = load_breast_cancer(return_X_y=True)
 bag_of_row = np.arange(len(X)) // 16
 
@@ -25,7 +27,9 @@ from sklearn.preprocessing import StandardScaler
 
 from llpgan import MeanMap
 
-pipeline = make_pipeline(StandardScaler(), PCA(10), MeanMap().set_fit_request(groups=True))
+pipeline = make_pipeline(
+    StandardScaler(), PCA(10), MeanMap().set_fit_request(groups=True)
+)
 pipeline.fit(X, y, groups=bag_of_row)
 pipeline
 
@@ -37,7 +41,9 @@ from sklearn.model_selection import GridSearchCV, GroupKFold
 from llpgan.evaluation import bag_scorer
 
 settings = [0.001, 0.01, 0.1, 1.0, 10.0]
-search = GridSearchCV(pipeline, {"meanmap__C": settings}, cv=GroupKFold(4), scoring=bag_scorer())
+search = GridSearchCV(
+    pipeline, {"meanmap__C": settings}, cv=GroupKFold(4), scoring=bag_scorer()
+)
 search.fit(X, y, groups=bag_of_row)
 search.best_params_
 
@@ -46,7 +52,10 @@ search.best_params_
 import matplotlib.pyplot as plt
 from sklearn.base import clone
 
-accuracy = [clone(pipeline).set_params(meanmap__C=C).fit(X, y, groups=bag_of_row).score(X, y) for C in settings]
+accuracy = [
+    clone(pipeline).set_params(meanmap__C=C).fit(X, y, groups=bag_of_row).score(X, y)
+    for C in settings
+]
 figure, (left, right) = plt.subplots(1, 2, figsize=(8, 3), layout="constrained")
 left.semilogx(settings, -search.cv_results_["mean_test_score"], "o-")
 left.set(xlabel="C", ylabel="error of held-out bags")

@@ -17,7 +17,11 @@ from llpgan.evaluation import bag_scores
 from llpgan.evaluation.selection import bag_folds
 
 digits = load_digits()
-bags = Bags.from_labels(digits.instances, digits.labels, random_bags(len(digits.labels), bag_size=32, seed=0))
+bags = Bags.from_labels(
+    digits.instances,
+    digits.labels,
+    random_bags(len(digits.labels), bag_size=32, seed=0),
+)
 train, held_out = next(bag_folds(bags, cv=5))
 
 # %%
@@ -34,7 +38,9 @@ def objective(trial):
     errors = []
 
     def report(model):
-        errors.append(bag_scores(held_out, model.predict_proba(held_out)).mean_cross_entropy.value)
+        errors.append(
+            bag_scores(held_out, model.predict_proba(held_out)).mean_cross_entropy.value
+        )
         trial.report(errors[-1], step=len(errors))
         if trial.should_prune():
             raise optuna.TrialPruned
@@ -65,5 +71,10 @@ figure, ax = plt.subplots(figsize=(6, 3.5), layout="constrained")
 for trial in study.trials:
     values = trial.intermediate_values
     stopped = trial.state == optuna.trial.TrialState.PRUNED
-    ax.plot(list(values), list(values.values()), "o:" if stopped else "o-", label=f"trial {trial.number}")
+    ax.plot(
+        list(values),
+        list(values.values()),
+        "o:" if stopped else "o-",
+        label=f"trial {trial.number}",
+    )
 ax.set(xlabel="epoch", ylabel="cross-entropy of held-out bags")

@@ -85,6 +85,7 @@ sphinx_gallery_conf = {
     "download_all_examples": True,
     "doc_module": (),
     "reference_url": {},
+    "ignore_repr_types": r"matplotlib|<class 'list'>",  # what calls that draw return
 }
 
 # Examples are small, so that a second thread only waits; MLflow sends nothing, and prints no progress.
