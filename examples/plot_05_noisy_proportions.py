@@ -8,7 +8,7 @@ known, pass it on: the model then fits the proportions only as closely as they c
 
 # %%
 # Two classes in 80 bags of 20 rows. The reported shares have normal noise with a standard deviation of 0.2. Some
-# are negative, and they need not sum to one.
+# are negative or above one, and they need not sum to one.
 import numpy as np
 
 from llpgan import BagLogistic, Bags
@@ -46,7 +46,7 @@ def three_ways(X, bag, exact, noisy):
 
 
 # %%
-# The log loss of single predictions, in several draws of the data and the noise.
+# The log loss of single predictions; the lower, the better. Each dot is a draw of the data and the noise.
 import matplotlib.pyplot as plt
 
 losses = {}
