@@ -13,9 +13,8 @@ import numpy as np
 import sklearn
 from sklearn.datasets import load_breast_cancer
 
-sklearn.set_config(
-    enable_metadata_routing=True
-)  # groups reach the splitter, fit and the scorer
+# With routing, groups reach the splitter, fit and the scorer.
+sklearn.set_config(enable_metadata_routing=True)
 X, y = load_breast_cancer(return_X_y=True)
 bag_of_row = np.arange(len(X)) // 16
 
@@ -40,7 +39,7 @@ from sklearn.model_selection import GridSearchCV, GroupKFold
 
 from llpgan.evaluation import bag_scorer
 
-settings = [0.001, 0.01, 0.1, 1.0, 10.0]
+settings = [0.01, 0.03, 0.1, 1.0, 10.0]
 search = GridSearchCV(
     pipeline, {"meanmap__C": settings}, cv=GroupKFold(4), scoring=bag_scorer()
 )

@@ -54,7 +54,7 @@ def missing_names(site: Path) -> Iterator[str]:
 
 
 def missing_examples(site: Path) -> Iterator[str]:
-    """Examples that have no page, did not run, or cannot be downloaded as a notebook."""
+    """Examples that have no page, did not run, warn of something, or cannot be downloaded as a notebook."""
     for example in sorted(EXAMPLES.glob("*.py")):
         page = site / GALLERY / f"{example.stem}.html"
         notebooks = list((site / "_downloads").rglob(f"{example.stem}.ipynb"))
@@ -62,6 +62,8 @@ def missing_examples(site: Path) -> Iterator[str]:
             yield f"{example.name}: has no page"
         elif "sphx-glr-timing" not in page.read_text(encoding="utf-8"):
             yield f"{example.name}: did not run"
+        elif "Warning:" in page.read_text(encoding="utf-8"):
+            yield f"{example.name}: prints a warning"
         if not notebooks:
             yield f"{example.name}: has no notebook"
         for notebook in notebooks:
