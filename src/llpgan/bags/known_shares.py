@@ -25,6 +25,7 @@ from llpgan.bags import validation
 
 Table = NDArray[np.float64]
 _HALVINGS = 60  # of an interval: as far as double precision goes
+_NEWTON_STEPS, _CLOSE = 1000, 1e-12  # how often at most, and how near the shares' sum is to one in the end
 _LEAST = 1e-12  # a share that counts as none
 
 
@@ -82,13 +83,17 @@ class KnownShares:
 
     def losses(self, predicted: Table) -> Table:
         """The loss of each bag: how far its mean prediction is from what is allowed."""
+        return self.targets_and_losses(predicted)[1]
+
+    def targets_and_losses(self, predicted: Table) -> tuple[Table, Table]:
+        """The nearest allowed share vector of each bag, and the loss of the mean prediction beside it."""
         predicted = np.maximum(predicted, _LEAST)
         targets = np.maximum(self.targets(predicted), 0)
-        divergence = np.sum(targets * np.log(np.maximum(targets, _LEAST) / predicted), axis=1)
-        if self.sd is None:
-            return np.asarray(divergence)
-        variance = np.where(self.sd == 0, 1.0, self.sd) ** 2 * self.sizes
-        return np.asarray(divergence + np.sum((targets - self.lower) ** 2, axis=1) / (2 * variance))
+        losses = np.sum(targets * np.log(np.maximum(targets, _LEAST) / predicted), axis=1)
+        if self.sd is not None:
+            variance = np.where(self.sd == 0, 1.0, self.sd) ** 2 * self.sizes
+            losses = losses + np.sum((targets - self.lower) ** 2, axis=1) / (2 * variance)
+        return targets, np.asarray(losses)
 
 
 def nearest_within(predicted: Table, lower: Table, upper: Table) -> Table:
@@ -116,13 +121,15 @@ def denoised(predicted: Table, given: Table, variance: Table) -> Table:
     from scipy.special import wrightomega  # only here: bags are made without scipy
 
     scale = variance[:, None]
-    shift = np.log(predicted) + given / scale - np.log(scale)
-    low, high = -1 / scale, 1 / scale  # some share is not below the predicted one, and some not above it
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        too_much = (scale * wrightomega(shift + middle)).sum(axis=1, keepdims=True) > 1
-        low, high = np.where(too_much, low, middle), np.where(too_much, middle, high)
-    found = scale * wrightomega(shift + (low + high) / 2)  # ω + log ω = z
+    shift = np.log(predicted) + given / scale - np.log(scale)  # q = scale · ω(shift + μ), as ω + log ω = z
+    level = ((predicted - given) / scale).max(axis=1, keepdims=True)  # some q_k is not above the predicted one
+    for _ in range(_NEWTON_STEPS):  # Σ q is convex and rises with μ: from above, Newton's steps go down to the root
+        omega = wrightomega(shift + level)
+        excess = scale * omega.sum(axis=1, keepdims=True) - 1
+        if np.abs(excess).max() < _CLOSE:
+            break
+        level = level - excess / (scale * (omega / (1 + omega)).sum(axis=1, keepdims=True))
+    found = scale * wrightomega(shift + level)
     return np.asarray(found / found.sum(axis=1, keepdims=True))
 
 

@@ -169,11 +169,13 @@ def bag_cross_entropy(bags: Bags, weights: Array) -> Loss:
         weighted = probabilities if shares is None else probabilities * shares
         sums = np.add.reduceat(weighted[:, bags.row_order], bags.starts, axis=1)
         means = np.maximum(sums / bags.sizes, _LEAST)
-        wanted = target if bags.known is None else weights * bags.known.targets(means.T).T
+        if bags.known is None:
+            wanted, value = target, -np.sum(target * np.log(means))
+        else:
+            nearest, losses = bags.known.targets_and_losses(means.T)
+            wanted, value = weights * nearest.T, np.sum(weights * losses)
         slope = (-wanted / means / bags.sizes)[:, bags.bag_index]
         slope = weighted * (slope - np.sum(slope * probabilities, axis=0))
-        known = bags.known
-        value = -np.sum(target * np.log(means)) if known is None else np.sum(weights * known.losses(means.T))
         return float(value), to_classes @ slope
 
     return loss
