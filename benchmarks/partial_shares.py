@@ -30,7 +30,7 @@ def _clean(shares: Array, _: np.random.Generator, told: bool) -> Options:
 
 
 def _one_unknown(shares: Array, rng: np.random.Generator, told: bool) -> Options:
-    """In half of the bags the share of one class, drawn at random, is not reported; else such bags are left out."""
+    """In half of the bags the share of one class, drawn at random, is not reported; else those are left out."""
     unknown = rng.permuted(np.arange(len(shares)) % 2 == 0)[:, None] & _drawn(shares, rng, 1)
     if told:
         return {"proportions": np.where(unknown, np.nan, shares), "partial": True}
@@ -85,7 +85,7 @@ def run() -> list[Row]:
     rows = measured_rows(RESULTS / "partial_shares.jsonl", NAMES, cells, measured)
     found = summary(rows)
     about = (
-        "Test accuracy (%) of BagLogistic with 20 resamples, mean and standard deviation over three draws of bags "
+        "Test accuracy (%) of BagLogistic with 5 resamples, mean and standard deviation over three draws of bags "
         "and noise. Told: the method knows the form of the shares. Ignored: it leaves out bags with one unknown "
         "class, gives two unknown classes equal parts of what is left, and takes the middle of the intervals and "
         "noisy shares clipped to [0, 1] and renormalised."
@@ -117,7 +117,7 @@ def measured(data: str, bag_size: int, form: str, told: bool, draw: int) -> Row:
     options = FORMS[form](true.proportions, np.random.default_rng([draw, bag_size]), told)
     left_out = options.pop("left_out", np.zeros(true.n_bags, bool))
     bags = Bags.from_arrays(instances, bag, classes=true.classes, **options).subset(~left_out)
-    model = BagLogistic(n_resamples=20, random_state=draw).fit_bags(bags)
+    model = BagLogistic(n_resamples=5, random_state=draw).fit_bags(bags)
     return {"accuracy": model.score(test_instances, test_labels)}
 
 

@@ -211,7 +211,7 @@ def test_labelled_rows_beside_bags_help(rows):
         (dict(rows=[0], labels=["maybe"]), "labels: 'maybe' is not one of the classes"),
         (dict(rows=[0, 1], labels=[1]), "labels"),
         (dict(rows=[999], labels=[1]), "positions from 0 to 239, got .999"),
-        (dict(rows=[0], labels=[1], weight=0), "weight must be above 0"),
+        (dict(rows=[0], labels=[1], weight=0), "weight must be a number above 0"),
     ],
 )
 def test_labels_that_cannot_be_are_named(rows, given, said):

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from llpgan.estimators.llp_gan import LLPGAN as LLPGAN
     from llpgan.estimators.llp_vat import LLPVAT as LLPVAT
     from llpgan.estimators.llpfc import LLPFC as LLPFC
+    from llpgan.estimators.marginal_logistic import MarginalLogistic as MarginalLogistic
     from llpgan.estimators.mean_map import MeanMap as MeanMap
     from llpgan.estimators.mix_bag import MixBag as MixBag
     from llpgan.estimators.moment_matching import MomentMatching as MomentMatching
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "Bags": "llpgan.bags",
     "Columns": "llpgan.tables",
+    "MarginalLogistic": "llpgan.estimators.marginal_logistic",
     "load": "llpgan.persistence",
     "save": "llpgan.persistence",
     **METHODS,
@@ -63,6 +65,7 @@ __all__ = [
     "CountLLP",
     "InvCal",
     "LaplacianMeanMap",
+    "MarginalLogistic",
     "MeanMap",
     "MixBag",
     "MomentMatching",

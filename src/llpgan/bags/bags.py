@@ -474,7 +474,8 @@ class Bags:
         labels : array of shape (n_labelled,)
             Their classes, which must be among ``classes``.
         weight : float, default=1.0
-            How much a labelled row counts, where a bag counts one.
+            How much a labelled row counts, where a bag counts one. A large bag tells far more than one label;
+            :func:`llpgan.evaluation.selection.choose_label_weight` finds a weight.
 
         Returns
         -------
@@ -487,14 +488,13 @@ class Bags:
         >>> bags.with_labels([1], ["yes"]).bag_ids
         ('a', 'b', ('label', 1))
         """
-        chosen, given = validation.positions(rows, "row", len(self.bag_index)), np.asarray(labels)
-        validation.same_length("labels", given, "rows", chosen)
+        chosen, given = validation.labelled_rows(rows, labels, len(self.bag_index))
         for place in np.flatnonzero(~np.isin(given, self.classes)).tolist():
             raise ValueError(f"labels: {given[place].item()!r} is not one of the classes {self.classes.tolist()}")
         if self.known is not None:
             raise ValueError("labels beside bags need all shares of the bags, without noise")
-        if not weight > 0:
-            raise ValueError(f"weight must be above 0, got {weight!r}")
+        if not 0 < weight < np.inf:
+            raise ValueError(f"weight must be a number above 0, got {weight!r}")
         counts = np.ones(self.n_bags) if self.bag_weights is None else self.bag_weights
         return replace(
             self,

@@ -77,6 +77,13 @@ def positions(which: Any, what: str, n: int) -> NDArray[np.int64]:
     return found
 
 
+def labelled_rows(rows: Any, labels: Any, n_rows: int) -> tuple[NDArray[np.int64], Array]:
+    """The positions of rows whose labels are known, in order, and the label of each."""
+    chosen, where, given = positions(rows, "row", n_rows), np.asarray(rows), np.asarray(labels)
+    same_length("labels", given, "rows", chosen)
+    return chosen, given if where.dtype == bool else given[np.argsort(where)]
+
+
 def no_empty_bag(bag_index: NDArray[np.int64], bag_ids: Sequence[Hashable]) -> None:
     """Refuse bags without rows, and rows that point at no bag."""
     sizes = sizes_if_sorted(bag_index)

@@ -58,7 +58,7 @@ class Features:
         return cls(rows, shift, scale)
 
     def __len__(self) -> int:
-        return len(self.rows)
+        return int(self.rows.shape[0])  # a sparse matrix has no length
 
     @property
     def n_columns(self) -> int:

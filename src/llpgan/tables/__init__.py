@@ -3,6 +3,7 @@
 from llpgan.tables.array_sources import rows_of_array
 from llpgan.tables.bag_counting import label_values
 from llpgan.tables.column_kinds import Columns
+from llpgan.tables.marginal_tables import MarginalTables
 from llpgan.tables.open_rows import open_rows
 from llpgan.tables.row_streams import open_stream
 from llpgan.tables.rows import Encoder, Rows, RowStream
@@ -14,6 +15,7 @@ from llpgan.tables.table_spec import TableSpec
 __all__ = [
     "Columns",
     "Encoder",
+    "MarginalTables",
     "RowStream",
     "Rows",
     "TableEncoder",

@@ -4,6 +4,7 @@ from llpgan.evaluation.selection.candidates import QUICK, SIMPLEST_FIRST
 from llpgan.evaluation.selection.comparing import compare
 from llpgan.evaluation.selection.comparison import Comparison, Result
 from llpgan.evaluation.selection.folds import Fold, bag_folds
+from llpgan.evaluation.selection.label_weight import LabelWeight, choose_label_weight
 from llpgan.evaluation.selection.splitters import BagKFold, BagShuffleSplit, WithinBagKFold
 
 __all__ = [
@@ -13,8 +14,10 @@ __all__ = [
     "BagShuffleSplit",
     "Comparison",
     "Fold",
+    "LabelWeight",
     "Result",
     "WithinBagKFold",
     "bag_folds",
+    "choose_label_weight",
     "compare",
 ]
