@@ -91,13 +91,26 @@ def test_every_method_takes_weights_or_says_that_it_cannot(name, weighted_and_re
         method().fit_bags(weighted_and_repeated[0])
 
 
-def test_fit_takes_sample_weight_with_groups_only(rows):
+def test_sample_weight_is_how_much_a_row_counts_in_its_bag(rows):
     instances, labels, groups, times = rows
     model = MeanMap().fit(instances, labels, groups, sample_weight=times)
     again = MeanMap().fit_bags(Bags.from_labels(instances, labels, groups, weights=times))
     np.testing.assert_array_equal(model.predict_proba(instances), again.predict_proba(instances))
-    with pytest.raises(ValueError, match="sample_weight says how much a row counts in its bag"):
-        MeanMap().fit(instances, labels, sample_weight=times)
+
+
+@pytest.mark.parametrize(
+    "method", [MeanMap(), BagLogistic(n_resamples=0, tol=1e-9), InvCal(), InvCal(kernel="rbf", C=1.0)], ids=repr
+)
+@pytest.mark.filterwarnings("ignore:labels without groups")
+def test_without_groups_a_weight_is_a_number_of_rows(method, rows):
+    instances, labels, _, times = rows
+    times = np.where(np.arange(len(times)) % 7 == 0, 0, times)
+    weighted = clone(method).fit(instances, labels, sample_weight=times)
+    repeated = clone(method).fit(np.repeat(instances, times, axis=0), np.repeat(labels, times))
+    models = (weighted, repeated)
+    np.testing.assert_allclose(*(model.predict_proba(instances) for model in models), atol=1e-4)
+    plain = clone(method).fit(instances, labels)
+    assert np.abs(plain.predict_proba(instances) - weighted.predict_proba(instances)).max() > 1e-3
 
 
 def test_scores_of_bags_weigh_rows(weighted_and_repeated):

@@ -3,6 +3,7 @@
 import warnings
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
@@ -91,7 +92,8 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             supervised learning, with a warning, and proportions other than 0 and 1 are refused. Pass
             ``groups=np.arange(len(y))`` to ask for supervised learning without the warning.
         sample_weight : array-like of shape (n_samples,), default=None
-            How much each row counts in its bag; it needs ``groups``. None means that all rows count the same.
+            How much each row counts in its bag; without ``groups``, how much it counts beside the others. None
+            means that all rows count the same.
 
         Returns
         -------
@@ -111,12 +113,10 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
         instances = self._checked(_rows_of_numbers(X, "X"), reset=True)
         self.encoder_ = None
-        if sample_weight is not None and groups is None:
-            raise ValueError(
-                "sample_weight says how much a row counts in its bag; without groups, every row is a bag of its "
-                "own, in which a weight changes nothing: give groups"
-            )
-        bags = _bags_of_rows(instances, y, groups, self._feature_names(), sample_weight)
+        if groups is None and sample_weight is not None:
+            bags = self._weighted_bags_of_one(instances, y, sample_weight)
+        else:
+            bags = _bags_of_rows(instances, y, groups, self._feature_names(), sample_weight)
         if groups is None:
             warn_once(_BAGS_OF_ONE, about=type(self).__name__)
         return self.fit_bags(bags)
@@ -313,15 +313,25 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.encoder_ = bags.encoder
         self._note_features(None if bags.encoder else bags.features)
 
+    def _weighted_bags_of_one(self, instances: Array, y: Any, sample_weight: Any) -> Bags:
+        """Rows that are bags, and count as often as their weights say; those of weight zero are not there."""
+        weights = validation.weights(sample_weight, len(instances))
+        y = y if hasattr(y, "iloc") else np.asarray(y)
+        validation.same_length("instances", instances, "entries of y", y)
+        kept = np.flatnonzero(weights > 0)
+        y = y.iloc[kept] if hasattr(y, "iloc") else y[kept]
+        bags = _bags_of_rows(instances[kept], y, None, self._feature_names(), weights[kept])
+        return replace(bags, bag_weights=weights[kept]) if self.takes_bag_weights else bags
+
     def _refuse_weights(self, bags: Bags) -> None:
         """Refuse weighted rows where a method cannot respect them."""
-        if bags.bag_weights is not None and not self.takes_bag_weights:
-            raise ValueError(f"{type(self).__name__} cannot weigh bags; BagLogistic, DLLP and LLPGAN can")
         if bags.weights is not None and not self.takes_weights:
             raise ValueError(
                 f"{type(self).__name__} cannot weigh rows; "
                 f"BagLogistic, MeanMap, LaplacianMeanMap, InvCal and DLLP can"
             )
+        if bags.bag_weights is not None and not self.takes_bag_weights:
+            raise ValueError(f"{type(self).__name__} cannot weigh bags; BagLogistic, InvCal, DLLP and LLPGAN can")
 
     def _refuse_partial(self, bags: Bags) -> None:
         """Refuse bags of which less is known than a full vector, where a method needs that."""

@@ -75,6 +75,7 @@ class InvCal(BinaryClassifier):
     usual_weights: ClassVar = (1.0, 100.0)
 
     takes_weights: ClassVar = True
+    takes_bag_weights: ClassVar = True
 
     _parameter_constraints: ClassVar = {
         **BinaryClassifier._parameter_constraints,
@@ -84,10 +85,11 @@ class InvCal(BinaryClassifier):
     def _fit_binary(self, features: Features, bags: Bags, shares: Array) -> ProbabilityOf:
         low, high = log_odds_tubes(shares, float(bags.totals.sum()), self.epsilon)
         if self.kernel == "linear":
-            return Sigmoid(fit_tubes(features.bag_means(bags), low, high, self._weight()))
+            return Sigmoid(fit_tubes(features.bag_means(bags), low, high, self._weight(), bags.bag_weights))
         instances = features.array()
-        kernel = self._kernel(instances)
-        weights, intercept = fit_kernel_tubes(bag_mean_kernel(kernel, instances, bags), low, high, self._weight())
+        kernel = self._kernel(instances, bags.weights)
+        of_bags = bag_mean_kernel(kernel, instances, bags)
+        weights, intercept = fit_kernel_tubes(of_bags, low, high, self._weight(), bags.bag_weights)
         row_weights = (weights / bags.totals)[bags.bag_index] * bags.row_weights
         return KernelSigmoid(kernel, instances, row_weights, intercept)
 
@@ -103,38 +105,43 @@ def log_odds_tubes(shares: Array, n_instances: float, epsilon: float) -> tuple[A
     return logit(clipped) - half_width, logit(clipped) + half_width
 
 
-def fit_tubes(bag_means: Array, low: Array, high: Array, C: float) -> Linear:
-    """The linear regression whose scores of bag means stay within tubes, or miss them by little.
+def fit_tubes(bag_means: Array, low: Array, high: Array, C: float, times: Array | None = None) -> Linear:
+    """The linear regression whose scores of bag means stay within tubes, or miss them by little; bags count times.
 
     Its loss has corners: they are rounded, ever less, each time from the minimum before.
     """
-    features = Features.of(bag_means)
+    times = np.ones(len(low)) if times is None else times
+    features, share = Features.of(bag_means), times / times.sum()
     model = Linear.zero(1, features.n_columns)
     for width in _WIDTHS:
 
         def loss(scores: Array, width: float = width) -> tuple[float, Array]:
             above, slope_above = positive_part(scores - high, width)
             below, slope_below = positive_part(low - scores, width)
-            return float(np.sum(above + below)) / len(low), (slope_above - slope_below) / len(low)
+            return float(share @ (above + below)[0]), share * (slope_above - slope_below)
 
-        model = fit_linear(loss, features, 1 / (C * len(low)), model, tol=_TOL)
+        model = fit_linear(loss, features, 1 / (C * times.sum()), model, tol=_TOL)
     return model
 
 
-def fit_kernel_tubes(kernel: Array, low: Array, high: Array, C: float) -> tuple[Array, float]:
+def fit_kernel_tubes(
+    kernel: Array, low: Array, high: Array, C: float, times: Array | None = None
+) -> tuple[Array, float]:
     """The same in the space of a kernel (n, n) of bags: one weight per bag, and the intercept.
 
     A tube's loss is the mean of the absolute losses to its two ends, less a constant, so that scikit-learn's SVR,
     which has one tube for all, solves it with none, given each bag twice with half the weight.
     """
+    times = np.ones(len(low)) if times is None else times
     if np.array_equal(low, high):
-        return _fit_absolute(kernel, low, C)
-    weights, intercept = _fit_absolute(np.tile(kernel, (2, 2)), np.append(low, high), C / 2)
+        return _fit_absolute(kernel, low, C, times)
+    twice = np.tile(kernel, (2, 2)), np.append(low, high)
+    weights, intercept = _fit_absolute(*twice, C / 2, np.tile(times, 2))
     return weights.reshape(2, -1).sum(axis=0), intercept
 
 
-def _fit_absolute(kernel: Array, targets: Array, C: float) -> tuple[Array, float]:
-    regression = SVR(kernel="precomputed", C=C, epsilon=0.0, tol=1e-6).fit(kernel, targets)
+def _fit_absolute(kernel: Array, targets: Array, C: float, times: Array) -> tuple[Array, float]:
+    regression = SVR(kernel="precomputed", C=C, epsilon=0.0, tol=1e-6).fit(kernel, targets, sample_weight=times)
     weights = np.zeros(len(targets))
     weights[regression.support_] = regression.dual_coef_[0]
     return weights, float(regression.intercept_[0])

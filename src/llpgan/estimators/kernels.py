@@ -59,9 +59,13 @@ class OwnKernel:
         return values.astype(np.float64, copy=False)
 
 
-def scale_gamma(features: Array) -> float:
-    """What "scale" means to scikit-learn's SVC: 1 / (number of features · their variance)."""
-    return float(1 / (features.shape[1] * (features.var() or 1.0)))
+def scale_gamma(features: Array, weights: Array | None = None) -> float:
+    """What "scale" means to scikit-learn's SVC: 1 / (number of features · their variance); rows may have weights."""
+    if weights is None:
+        return float(1 / (features.shape[1] * (features.var() or 1.0)))
+    mean = np.average(features, axis=0, weights=weights).mean()
+    variance = np.average((features - mean) ** 2, axis=0, weights=weights).mean()
+    return float(1 / (features.shape[1] * (variance or 1.0)))
 
 
 @dataclass(frozen=True)
@@ -107,8 +111,11 @@ def _landmarks_within(n_rows: int) -> int:
     return max(10, min(1000, _MEMORY_LIMIT // (16 * n_rows) // 10 * 10))
 
 
-def as_kernel(kernel: Any, gamma: float | str, degree: float, coef0: float, features: Array) -> Kernel:
+def as_kernel(
+    kernel: Any, gamma: float | str, degree: float, coef0: float, features: Array, weights: Array | None = None
+) -> Kernel:
     """The kernel of an estimator's settings, by its name or as a function."""
     if callable(kernel):
         return OwnKernel(kernel)
-    return NamedKernel(kernel, scale_gamma(features) if gamma == "scale" else float(gamma), degree, coef0)
+    found = scale_gamma(features, weights) if gamma == "scale" else float(gamma)
+    return NamedKernel(kernel, found, degree, coef0)

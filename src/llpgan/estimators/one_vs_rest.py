@@ -100,8 +100,8 @@ class BinaryClassifier(ClassicalClassifier):
     def _weight(self) -> float:
         return self.C or self.usual_weights[self.kernel != "linear"]
 
-    def _kernel(self, features: Array) -> Kernel:
-        return as_kernel(self.kernel, self.gamma, self.degree, self.coef0, features)
+    def _kernel(self, features: Array, weights: Array | None = None) -> Kernel:
+        return as_kernel(self.kernel, self.gamma, self.degree, self.coef0, features, weights)
 
 
 def renormalised(positive: Array) -> Array:
