@@ -87,10 +87,9 @@ def run() -> list[Row]:
     found = summary(rows)
     about = (
         "Test accuracy (%) of BagLogistic with 5 resamples, mean and standard deviation over three draws of bags "
-        "and noise; of Adult, 8,000 training rows in each. Told: the method knows the form of the shares. Ignored: it "
-        "leaves out bags with one unknown "
-        "class, gives two unknown classes equal parts of what is left, and takes the middle of the intervals and "
-        "noisy shares clipped to [0, 1] and renormalised."
+        "and noise; of Adult, 8,000 training rows in each. Told: the method knows the form of the shares. "
+        "Ignored: it leaves out bags with one unknown class, gives two unknown classes equal parts of what is "
+        "left, and takes the middle of the intervals and noisy shares clipped to [0, 1] and renormalised."
     )
     write_aside(RESULTS / "partial_shares.md", as_markdown("Shares of which less is known", about, found))
     return found

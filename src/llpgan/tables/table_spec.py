@@ -194,7 +194,8 @@ class TableSpec:
         list of str
             The names.
         """
-        return [o.name for o in fields(self)[:-1] if getattr(self, o.name) is not None and o.name != "partial"]
+        values = {option.name: getattr(self, option.name) for option in fields(self)[:-1]}
+        return [name for name, value in values.items() if value is not None and value is not False]
 
 
 def refuse_empty_path(given: Any, option: str) -> None:

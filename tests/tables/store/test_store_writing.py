@@ -340,3 +340,51 @@ def test_the_bags_of_a_store_need_little_memory(files, results):
     assert not isinstance(stored.instances, np.ndarray)
     assert not isinstance(stored.bag_index, np.ndarray)
     assert not isinstance(stored.row_order, np.ndarray)
+
+
+def bounds(results):
+    """Bounds of the shares of yes and no, as two tables."""
+    yes = results["yes"].to_numpy()
+    low, high = (np.clip(np.stack([1 - yes, yes]) + by, 0, 1) for by in (-0.05, 0.05))
+    return {
+        name: pa.table({"state": results["state"], "no": table[0], "yes": table[1]})
+        for name, table in (("lower", low), ("upper", high))
+    }
+
+
+@pytest.mark.parametrize("form", ["bounds", "noise", "unknown"])
+def test_a_store_holds_what_is_known_of_shares(form, files, people, results):
+    options = {
+        "bounds": bounds(results),
+        "noise": {"proportions": results, "proportions_sd": 0.02},
+        "unknown": {
+            "proportions": results.append_column("other", pa.array([None] * len(results), pa.float64()))
+            .set_column(1, "no", pa.array(results["no"].to_numpy() / 2))
+            .set_column(2, "yes", pa.array([None] * len(results), pa.float64())),
+            "partial": True,
+        },
+    }[form]
+    stored = store_tables(people, "store", bag="state", **options)
+    bags = Bags.from_tables(people, bag="state", **options)
+    assert_same(stored, bags)
+    again = store_bags(bags, "again")
+    for known in (stored.known, again.known):
+        for name in ("lower", "upper", "sizes"):
+            np.testing.assert_array_equal(getattr(known, name), getattr(bags.known, name))
+        assert (known.sd is None) == (bags.known.sd is None)
+        assert known.sd is None or known.sd.tolist() == bags.known.sd.tolist()
+
+
+def test_weights_are_refused_before_anything_is_written(files, people, results):
+    with pytest.raises(ValueError, match="a store cannot hold weights of rows; learn from the table itself"):
+        store_tables(people, "store", results, bag="state", weight="children")
+    bags = Bags.from_labels([[1.0], [2.0]], [0, 1], groups=["a", "b"], weights=[1, 2])
+    with pytest.raises(ValueError, match="a store cannot hold weights of rows or bags"):
+        store_bags(bags, "store")
+    assert not Path("store").exists()
+
+
+def test_options_of_bags_are_refused_where_a_store_has_them_already(files, people, results):
+    store_tables(people, "store", results, bag="state")
+    with pytest.raises(ValueError, match="leave partial away"):
+        Bags.from_tables("store", partial=True)

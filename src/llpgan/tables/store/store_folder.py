@@ -11,6 +11,7 @@ import pyarrow.parquet
 from numpy.typing import NDArray
 
 from llpgan.bags import Bags
+from llpgan.bags.known_shares import KnownShares
 from llpgan.bags.sorted_rows import SortedBagIndex
 from llpgan.bags.stored_instances import StoredInstances
 from llpgan.tables.rows import Encoder
@@ -115,7 +116,7 @@ def open_store(path: str | Path) -> Bags:
             f"{folder / INSTANCES} holds {instances.shape} of {instances.dtype}, but {STORE} tells of "
             f"{tuple(contents.shape)} of {contents.dtype}: it is not what was stored"
         )
-    bag_ids, sizes, proportions = _read_bags(folder / BAGS, contents)
+    bag_ids, sizes, proportions, known = _read_bags(folder / BAGS, contents)
     return Bags(
         instances=cast(Array, instances),
         bag_index=cast(NDArray[np.int64], SortedBagIndex(sizes)),
@@ -124,6 +125,7 @@ def open_store(path: str | Path) -> Bags:
         classes=np.array(contents.classes, dtype=contents.class_type),
         features=None if contents.features is None else tuple(contents.features),
         encoder=encoder,
+        known=known,
     )
 
 
@@ -172,10 +174,11 @@ def write_small_files(
     classes: Array,
     features: Sequence[str] | None,
     encoder: Encoder | None,
+    known: KnownShares | None = None,
 ) -> None:
     """Complete a folder that holds the instances already."""
     instances = StoredInstances(folder / INSTANCES)
-    n_keys = _write_bags(folder / BAGS, bag_ids, sizes, proportions)
+    n_keys = _write_bags(folder / BAGS, bag_ids, sizes, proportions, known)
     arrays: Arrays = {}
     contents = Contents(
         shape=list(instances.shape),
@@ -192,14 +195,22 @@ def write_small_files(
 
 
 def _write_bags(
-    path: Path, bag_ids: Sequence[Hashable], sizes: NDArray[np.int64], proportions: NDArray[np.float64]
+    path: Path,
+    bag_ids: Sequence[Hashable],
+    sizes: NDArray[np.int64],
+    proportions: NDArray[np.float64],
+    known: KnownShares | None,
 ) -> int:
-    """Bags as a table: the columns of their ids (gives how many), their sizes and their proportions."""
+    """Bags as a table: the columns of their ids (gives how many), their sizes, and their shares."""
     n_keys = len(bag_ids[0]) if isinstance(bag_ids[0], tuple) else 0
     keys = list(zip(*bag_ids, strict=True)) if n_keys else [bag_ids]
     columns = {f"key {place}": _key_column(key) for place, key in enumerate(keys)}
     columns["rows"] = pa.array(sizes)
-    columns |= {f"share {place}": pa.array(shares) for place, shares in enumerate(proportions.T)}
+    tables = {"share": proportions} | ({} if known is None else {"lower": known.lower, "upper": known.upper})
+    for name, table in tables.items():
+        columns |= {f"{name} {place}": pa.array(values) for place, values in enumerate(table.T)}
+    if known is not None and known.sd is not None:
+        columns["sd"] = pa.array(known.sd)
     pa.parquet.write_table(pa.table(columns), path)
     return n_keys
 
@@ -225,17 +236,33 @@ def _other_ids(ids: Sequence[Hashable]) -> TypeError:
 
 def _read_bags(
     path: Path, contents: Contents
-) -> tuple[tuple[Hashable, ...], NDArray[np.int64], NDArray[np.float64]]:
-    """The ids, sizes and proportions of bags that have as many rows and classes as the store."""
+) -> tuple[tuple[Hashable, ...], NDArray[np.int64], NDArray[np.float64], KnownShares | None]:
+    """The ids, sizes and shares of bags, as many as the store has, and what is known of the shares."""
     try:
         table = pa.parquet.read_table(path)
         keys = [table[f"key {place}"].to_pylist() for place in range(max(1, contents.n_keys))]
-        shares = [table[f"share {place}"].to_numpy() for place in range(len(contents.classes))]
-        sizes = table["rows"].to_numpy()
-        is_whole = len(table.column_names) == len(keys) + len(shares) + 1 and sizes.sum() == contents.shape[0]
+        shares = _shares_in(table, "share", contents)
+        sizes, known = table["rows"].to_numpy(), _known_in(table, contents)
+        n_known = 0 if known is None else 2 * len(contents.classes) + (known.sd is not None)
+        n_columns = len(keys) + len(contents.classes) + 1 + n_known
+        is_whole = len(table.column_names) == n_columns and sizes.sum() == contents.shape[0]
     except (pa.ArrowException, KeyError, TypeError) as error:
         raise ValueError(f"{path} is not the table of bags that {STORE} tells of: {error}") from error
     if not is_whole:
         raise ValueError(f"{path} is not the table of bags that {STORE} tells of: it has other rows or columns")
     bag_ids = tuple(zip(*keys, strict=True)) if contents.n_keys else tuple(keys[0])
-    return bag_ids, sizes, np.column_stack(shares)
+    return bag_ids, sizes, shares, known
+
+
+def _shares_in(table: pa.Table, name: str, contents: Contents) -> NDArray[np.float64]:
+    columns = [table[f"{name} {place}"].to_numpy() for place in range(len(contents.classes))]
+    return np.column_stack(columns)
+
+
+def _known_in(table: pa.Table, contents: Contents) -> KnownShares | None:
+    """Bounds and noise of the shares, if the table has any."""
+    if "lower 0" not in table.column_names:
+        return None
+    lower, upper = (_shares_in(table, name, contents) for name in ("lower", "upper"))
+    sd = table["sd"].to_numpy() if "sd" in table.column_names else None
+    return KnownShares(lower, upper, sd, table["rows"].to_numpy().astype(np.float64))

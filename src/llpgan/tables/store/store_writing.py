@@ -43,6 +43,8 @@ def store_bags(bags: Bags, to: str | Path, *, overwrite: bool = False) -> Bags:
     ...     stored.instances[:].tolist(), stored.bag_ids
     ([[1.0], [6.0], [2.0]], ('a', 'b'))
     """
+    if bags.weights is not None or bags.bag_weights is not None:
+        raise ValueError("bags: a store cannot hold weights of rows or bags; keep such bags in memory")
     instances = bags.instances
     with output_folder(Path(to), STORE_FOLDER, overwrite=overwrite) as folder:
         file = folder / INSTANCES
@@ -50,9 +52,8 @@ def store_bags(bags: Bags, to: str | Path, *, overwrite: bool = False) -> Bags:
             for start in range(0, len(instances), _ROWS_AT_ONCE):
                 here = slice(start, start + _ROWS_AT_ONCE)
                 writer.add(np.asarray(instances[here]), bags.bag_index[here])
-        write_small_files(
-            folder, bags.bag_ids, bags.sizes, bags.proportions, bags.classes, bags.features, bags.encoder
-        )
+        of_bags = bags.bag_ids, bags.sizes, bags.proportions, bags.classes
+        write_small_files(folder, *of_bags, bags.features, bags.encoder, bags.known)
     return open_store(to)
 
 
@@ -87,22 +88,19 @@ def store_tables(
     """
     table_spec = TableSpec(proportions=proportions, **spec)
     if table_spec.weight is not None:
-        raise ValueError("weight: a store cannot hold weights of rows; make bags in memory (Bags.from_tables)")
-    if table_spec.lower is not None or table_spec.upper is not None or table_spec.proportions_sd is not None:
-        raise ValueError("a store holds exact shares: make bags with bounds or noise in memory (Bags.from_tables)")
+        raise ValueError(
+            "weight: a store cannot hold weights of rows; learn from the table itself, which must fit into memory"
+        )
     inputs = (data, *table_spec.tables_of_bags.values())
     with output_folder(Path(to), STORE_FOLDER, overwrite=overwrite, inputs=inputs) as folder:
         refuse_empty_path(data, "data")
         categories = () if table_spec.columns is None else table_spec.columns.categories
         survey = surveyed(open_stream(data, categories, table_spec.bag_ids), table_spec)
-        if survey.shares.known is not None:
-            raise ValueError(
-                "a store holds exact shares: make bags with unknown ones in memory (Bags.from_tables)"
-            )
         _write_instances(folder / INSTANCES, survey)
         shares, encoder = survey.shares, survey.encoder
         checked = validation.proportions(shares.proportions, survey.bag_ids, table_spec.tolerance)
-        write_small_files(folder, survey.bag_ids, survey.sizes, checked, shares.classes, encoder.features, encoder)
+        of_bags = survey.bag_ids, survey.sizes, checked, shares.classes
+        write_small_files(folder, *of_bags, encoder.features, encoder, shares.known)
     bags = open_store(to)
     warn_of_likely_labels(bags, survey)
     return bags
