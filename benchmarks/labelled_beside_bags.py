@@ -18,6 +18,7 @@ from llpgan.evaluation.selection import choose_label_weight
 from llpgan.utils.arrays import Array
 
 BOTH = "both, weight chosen"
+WEIGHTS = (0.01, 0.1, 1.0)
 FORMS, N_LABELLED, DRAWS = ("51 results", "100 voters", "both, weight 1", BOTH), 100, range(5)
 
 
@@ -60,8 +61,8 @@ def measured(known: str, draw: int) -> Row:
 
 
 def _weight(bags: Bags, rows: Array, votes: Array, draw: int) -> float:
-    method = BagLogistic(n_resamples=10, random_state=draw)
-    return choose_label_weight(method, bags, rows, votes, random_state=draw).weight
+    method = BagLogistic(n_resamples=5, random_state=draw)
+    return choose_label_weight(method, bags, rows, votes, weights=WEIGHTS, random_state=draw).weight
 
 
 def summarised(rows: list[Row], form: str) -> Row:

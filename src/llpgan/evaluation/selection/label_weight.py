@@ -10,9 +10,9 @@ from sklearn.model_selection import KFold
 
 from llpgan.bags import Bags, validation
 from llpgan.estimators.base import LLPClassifier
-from llpgan.evaluation.label_scores import label_scores
 from llpgan.utils.arrays import Array
 
+_LEAST = np.finfo(np.float64).eps  # a probability of zero would make one mistake count for ever
 WEIGHTS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 
 
@@ -23,7 +23,7 @@ class LabelWeight:
     Attributes
     ----------
     weight : float
-        The weight with the lowest log loss.
+        The smallest weight whose log loss is within one standard error of the lowest.
     log_losses : dict
         From each weight to the mean log loss of the labels that were held out.
     """
@@ -46,7 +46,9 @@ def choose_label_weight(
 
     The proportions of a bag of a thousand rows tell more than one label, but how much more depends on how well the
     bags' proportions hold for the rows that are there. Each fold of the labels is held out once: a copy of the
-    method learns from all bags and the other labels, and is judged by the log loss of those held out.
+    method learns from all bags and the other labels, and is judged by the log loss of those held out. A few labels
+    judge with much chance, and a large weight means to learn from few of them: of the weights that are within one
+    standard error of the best, label by label, the smallest is chosen.
 
     Parameters
     ----------
@@ -91,17 +93,25 @@ def choose_label_weight(
     if not 2 <= cv <= len(chosen):
         raise ValueError(f"cv must be from 2 to the number of labels, which is {len(chosen)}, got {cv!r}")
     splits = list(KFold(cv, shuffle=True, random_state=random_state).split(chosen))
-    found = {
-        float(weight): float(np.mean([_losses(method, bags, chosen, given, weight, *split) for split in splits]))
-        for weight in weights
+    losses = {
+        float(weight): np.concatenate([_losses(method, bags, chosen, given, weight, *split) for split in splits])
+        for weight in sorted(weights)
     }
-    return LabelWeight(min(found, key=lambda weight: found[weight]), found)
+    best = min(losses.values(), key=np.mean)
+    within = [weight for weight, of_labels in losses.items() if _is_as_good(of_labels - best)]
+    return LabelWeight(within[0], {weight: float(of_labels.mean()) for weight, of_labels in losses.items()})
+
+
+def _is_as_good(more: Array) -> bool:
+    """Whether losses that are this much higher are so by no more than one standard error."""
+    return bool(more.mean() <= more.std(ddof=1) / np.sqrt(len(more)))
 
 
 def _losses(
     method: LLPClassifier, bags: Bags, rows: Array, labels: Array, weight: float, train: Array, test: Array
-) -> float:
-    """The log loss of the held-out labels of one fold."""
+) -> Array:
+    """The log loss of each held-out label of one fold."""
     model = clone(method).fit_bags(bags.with_labels(rows[train], labels[train], weight=weight))
     probabilities = model.predict_encoded(bags.instances[rows[test]])
-    return label_scores(labels[test], probabilities, bags.classes).log_loss.value
+    of_label = probabilities[labels[test][:, None] == bags.classes]
+    return np.asarray(-np.log(np.maximum(of_label, _LEAST)))
