@@ -4,6 +4,7 @@ import pyarrow.csv
 import pytest
 
 from llpgan.cli import main
+from tests.cli.test_html_pages import sections
 from tests.cli.test_main import FIT, files  # noqa: F401, a fixture
 
 SHARES = ["shares", "model", "people.csv", "--bag", "state", "--proportions", "results.csv"]
@@ -30,6 +31,36 @@ def test_shares_are_shown_and_written(capsys):
     apart = pyarrow.csv.read_csv("differences.csv").to_pydict()
     assert (apart["group"], apart["minus"], apart["class"]) == (["Oslo"] * 2, ["Rome"] * 2, ["no", "yes"])
     assert apart["difference"][1] == pytest.approx(table["share"][1] - table["share"][3])
+
+
+@pytest.mark.usefixtures("model")
+def test_a_page_shows_shares_and_differences(tmp_path):
+    assert main.main([*SHARES, "--by", "city", "--html", "shares.html"]) == 0
+    assert sections(tmp_path / "shares.html") == ["summary", "groups", "differences"]
+    page = (tmp_path / "shares.html").read_text()
+    assert "2 groups by city, of 200 rows; MeanMap." in " ".join(page.split())
+    assert "Predictions are matched to the proportions of results.csv." in page
+    assert "Certain from" in page
+    assert main.main([*SHARES[:3], "--by", "city", "--html", "plain.html"]) == 0
+    plain = (tmp_path / "plain.html").read_text()
+    assert "These shares have no intervals" in plain
+    assert "Certain from" not in plain
+
+
+@pytest.mark.usefixtures("files")
+def test_fit_shows_shares_of_groups_in_its_report(tmp_path, capsys):
+    fit = [*FIT, "--method", "MeanMap"]
+    assert main.main([*fit, "--by", "city"]) == 0
+    assert "groups" in sections(tmp_path / "model" / "report.html")
+    wrong = {
+        ("--by", "town"): "no column 'town'",
+        ("--by", "city", "--report", "false"): "groups are named (--by), but there is no report",
+        ("--by", "city", "--proportions_sd", "0.1"): "shares of groups (--by) need all shares",
+    }
+    for options, said in wrong.items():
+        assert main.main([*fit, *options, "--out", "other"]) == 1
+        assert said in capsys.readouterr().err
+        assert not (tmp_path / "other").exists()
 
 
 @pytest.mark.usefixtures("model")

@@ -20,6 +20,8 @@ from llpgan.data.experiments import costs
 from llpgan.estimators.auto_llp import AutoLLP
 from llpgan.estimators.base import LLPClassifier
 from llpgan.evaluation import BagScores, bag_scores
+from llpgan.evaluation.groups import GroupShares, shares_by
+from llpgan.evaluation.groups.shares_by import groups_of_rows
 from llpgan.evaluation.selection import BagShuffleSplit
 from llpgan.evaluation.selection.candidates import name_of, seeded
 from llpgan.evaluation.selection.default_method import chooses_by_held_out_bags, default_method
@@ -28,6 +30,7 @@ from llpgan.persistence.manifest import MODEL_FOLDER, REPORT
 from llpgan.report import Story, tell
 from llpgan.report.saved_pages import saved_pages
 from llpgan.tables import label_values, open_rows
+from llpgan.tables.store import is_store
 from llpgan.training.launch_environment import is_first_process
 from llpgan.utils.arrays import Array
 from llpgan.utils.output_paths import claimed_folder
@@ -43,6 +46,7 @@ def fit(
     label_names: Sequence[str] = (),
     time_limit: float | None = None,
     hold_out: float = 0.0,
+    by: Sequence[str] = (),
     random_state: int = 0,
     out: str = "model",
     report: bool = True,
@@ -64,6 +68,9 @@ def fit(
         About how many seconds AutoLLP may take, which learns from tables if no method is named.
     hold_out : float, default=0.0
         The share of bags that is held out of training. The report then shows how well the model fits them.
+    by : sequence of str, default=()
+        The column or columns that define groups, such as race,college. The report then shows the share of each
+        class in each group.
     label_names : sequence of str, default=()
         The class of each value of the label, in the sorted order of the values, if they have other names.
     random_state : int, default=0
@@ -82,12 +89,14 @@ def fit(
     llpgan fit people.csv --bag state --proportions results.csv --out model
     """
     refuse_idle_names(label_names, tables)
+    refuse_idle_groups(by, report, tables)
     console = terminal(stderr=True, quiet=not is_first_process())
     claim = claimed_folder(Path(out), MODEL_FOLDER, overwrite=overwrite, inputs=tables_in(data, tables))
     with claim if is_first_process() else nullcontext():  # of several that train together, one writes
         bags = Bags.from_tables(data, **tables)
         console.print(f"{data}: {in_words(bags)}", soft_wrap=True)
         console.print(origin(data, bags, tables), soft_wrap=True)
+        groups = groups_in(data, by)
         training, held_out, rows = divided(bags, hold_out, random_state)
         model, seconds = trained(
             method or chosen(training, random_state, console, time_limit), training, random_state
@@ -98,7 +107,8 @@ def fit(
         if report:
             labels = known_labels(data, tables.get("label"), model, label_names)
             labels = labels if labels is None else labels[rows]
-            story = told(model, training, data, labels, origin(data, bags, tables), held_out)
+            shares = None if groups is None else shares_by(model, training, groups[rows])
+            story = told(model, training, data, labels, origin(data, bags, tables), held_out, shares)
         save(model, out, overwrite=overwrite, pages=saved_pages(model, story))
         if isinstance(model, AutoLLP):
             console.print(f"tried: {model.chosen_}", soft_wrap=True)
@@ -138,6 +148,27 @@ def refuse_idle_names(label_names: Sequence[str], tables: Mapping[str, Any]) -> 
             "names for labels (label_names) say which class of the proportions each is; where the labels are "
             "counted, they are the classes"
         )
+
+
+def refuse_idle_groups(by: Sequence[str], report: bool, tables: Mapping[str, Any]) -> None:
+    """Refuse groups (by) where nothing would show them, or their shares cannot be estimated."""
+    if by and not report:
+        raise ValueError("groups are named (by), but there is no report to show their shares (report)")
+    less = next((name for name in ("lower", "upper", "partial", "proportions_sd") if tables.get(name)), None)
+    if by and less is not None:
+        raise ValueError(f"shares of groups (by) need all shares of each bag, without noise: leave away ({less})")
+
+
+def groups_in(data: str, by: Sequence[str]) -> Array | None:
+    """The group of each row, where columns of groups are named."""
+    if not by:
+        return None
+    if is_store(data):
+        raise ValueError("groups (by) are columns of a table: a store has only encoded rows")
+    index, names = groups_of_rows(open_rows(data), list(by))
+    found = np.empty(len(names), dtype=object)
+    found[:] = names
+    return np.asarray(found[index])
 
 
 def in_the_end(
@@ -195,6 +226,7 @@ def told(
     labels: Array | None = None,
     from_where: str = "",
     held_out: Bags | None = None,
+    shares: GroupShares | None = None,
 ) -> Story:
     """All for a report on a model; by labels too, where they are known. Of a store, it tells of some bags."""
     encoder = bags.encoder
@@ -212,6 +244,7 @@ def told(
         origin=from_where,
         labels=labels,
         held_out=held_out,
+        shares=shares,
     )
 
 

@@ -14,6 +14,7 @@ from llpgan.cli.model_inputs import instances_of, opened
 from llpgan.evaluation.groups.group_shares import GroupShares, group_text
 from llpgan.evaluation.groups.shares_by import shares_of_table
 from llpgan.persistence.manifest import files_of_model
+from llpgan.report import shares_page
 from llpgan.tables.table_spec import names
 from llpgan.utils.output_paths import output_if_named
 
@@ -32,6 +33,7 @@ def shares(
     resize: bool = False,
     out: str | None = None,
     differences: str | None = None,
+    html: str | None = None,
     overwrite: bool = False,
 ) -> GroupShares:
     """Estimate the share of each class in each group of rows, with 95 % intervals.
@@ -67,6 +69,8 @@ def shares(
         A file (.csv) for the shares, which are always shown.
     differences : str, default=None
         A file (.csv) for the differences between all pairs of groups.
+    html : str, default=None
+        A file (.html) for a page with a chart and tables.
     overwrite : bool, default=False
         Replace files that are there.
 
@@ -82,6 +86,7 @@ def shares(
     with (
         output_if_named(out, overwrite=overwrite, inputs=inputs) as aside,
         output_if_named(differences, overwrite=overwrite, inputs=[*inputs, out]) as aside_differences,
+        output_if_named(html, overwrite=overwrite, inputs=[*inputs, out, differences]) as page,
     ):
         loaded, rows = opened(model, data, image, resize, ids=() if bag is None else names(bag, "bag"))
         probabilities = loaded.predict_encoded(instances_of(loaded, rows))
@@ -99,6 +104,12 @@ def shares(
             pa.csv.write_csv(pa.table(_as_text(found.columns(by, "class"))), aside)
         if aside_differences is not None:
             pa.csv.write_csv(pa.table(difference_columns(found)), aside_differences)
+        if page is not None:
+            given = proportions or counts
+            origin = "" if given is None else f"predictions are matched to the proportions of {given}"
+            page.write_text(
+                shares_page(Path(data).name, type(loaded).__name__, origin, found, by), encoding="utf-8"
+            )
     return found
 
 

@@ -7,7 +7,7 @@
 True
 """
 
-from llpgan.report.command_pages import InspectionPage, comparison_page, evaluation_page
+from llpgan.report.command_pages import InspectionPage, comparison_page, evaluation_page, shares_page
 from llpgan.report.displays import (
     ComparisonDisplay,
     GroupSharesDisplay,
@@ -30,6 +30,7 @@ __all__ = [
     "comparison_page",
     "evaluation_page",
     "render",
+    "shares_page",
     "tell",
     "write_report",
 ]

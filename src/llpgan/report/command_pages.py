@@ -1,4 +1,4 @@
-"""The pages of ``llpgan inspect``, ``evaluate`` and ``compare``."""
+"""The pages of ``llpgan inspect``, ``evaluate``, ``compare`` and ``shares``."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,9 @@ from numpy.typing import NDArray
 
 from llpgan.bags import Bags
 from llpgan.evaluation import BagScores, Estimate, Inspection, LabelScores, LearningCurve, Verdict
+from llpgan.evaluation.groups import GroupShares
 from llpgan.evaluation.selection import Comparison
+from llpgan.report.displays.group_shares_display import GroupSharesDisplay
 from llpgan.report.page import render_template
 
 
@@ -170,3 +172,38 @@ def comparison_page(title: str, origin: str, found: Comparison) -> str:
     if any(result.notes for result in found.results):
         sections["notes"] = "Warnings"
     return render_template("comparison_page.html.j2", title, sections, origin=origin, found=found)
+
+
+def shares_page(title: str, method: str, origin: str, found: GroupShares, by: Sequence[str]) -> str:
+    """The page on shares of classes by group.
+
+    Parameters
+    ----------
+    title, method : str
+        The title of the page, and the name of the method.
+    origin : str
+        Where the proportions came from.
+    found : GroupShares
+        The shares.
+    by : sequence of str
+        The columns that define the groups.
+
+    Returns
+    -------
+    str
+        The text.
+    """
+    sections = {"summary": "Summary", "groups": "Groups"}
+    if len(found.groups) > 1:
+        sections["differences"] = "Differences"
+    return render_template(
+        "shares_page.html.j2",
+        title,
+        sections,
+        method=method,
+        origin=origin,
+        found=found,
+        by=tuple(by),
+        shown=GroupSharesDisplay.of(found),
+        has_intervals=found.intervals is not None,
+    )

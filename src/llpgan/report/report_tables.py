@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 
 from llpgan.evaluation import BagScores, Inspection, LabelScores, LearningCurve, PartialDependence, Rise
+from llpgan.evaluation.groups import GroupShares
+from llpgan.evaluation.groups.group_shares import group_text
 from llpgan.evaluation.selection import Comparison
 from llpgan.evaluation.selection.comparison_view import remark
 from llpgan.report.data_tables import Column, DataTable
@@ -109,6 +111,49 @@ def groups_table(shares: GroupSharesDisplay) -> DataTable:
             Column("To", ends[1], percent),
         ),
     )
+
+
+def shares_table(found: GroupShares) -> DataTable:
+    """The share of each class in each group, with what is certain of it and Goodman's estimate."""
+    columns = found.columns(("group",), "class")
+    groups = [group_text(group) for group in found.groups for _ in found.outcomes]
+    ends = [] if found.intervals is None else [("From", "low"), ("To", "high")]
+    beside = [("Certain from", "lowest"), ("Certain to", "highest"), ("Goodman", "goodman")] if ends else []
+    return DataTable(
+        "shares",
+        "Shares of classes by group",
+        (
+            Column("Group", groups, is_number=False),
+            Column("Rows", [round(size) for size in columns["size"]], count),
+            Column("Class", [str(name) for name in columns["class"]], is_number=False),
+            Column("Share", columns["share"], percent),
+            *(Column(head, columns[name], percent) for head, name in (*ends, *beside)),
+        ),
+    )
+
+
+def differences_table(found: GroupShares) -> DataTable:
+    """By how much the shares of each group exceed those of each other."""
+    rows = found.differences()
+    ends = [] if found.intervals is None else ["low", "high"]
+    return DataTable(
+        "differences",
+        "Differences of shares between groups, in percentage points",
+        (
+            Column("Group", [group_text(row[0]) for row in rows], is_number=False),
+            Column("Minus", [group_text(row[1]) for row in rows], is_number=False),
+            Column("Class", [str(row[2]) for row in rows], is_number=False),
+            Column("Difference", [row[3].value for row in rows], _points),
+            *(
+                Column(head, [getattr(row[3], end) for row in rows], _points)
+                for head, end in zip(("From", "To"), ends, strict=False)
+            ),
+        ),
+    )
+
+
+def _points(difference: float) -> str:
+    return f"{100 * difference:+.1f}"
 
 
 def history_table(history: Sequence[Mapping[str, float]]) -> DataTable:
