@@ -160,7 +160,28 @@ WRONG = {
     ),
     "negative noise": (
         dict(proportions={"a": [0.5, 0.5], "b": [0.5, 0.5]}, proportions_sd=-1),
-        "proportions_sd must be one number, or one per bag",
+        "proportions_sd must be one number, or one for each of the 2 bags",
+    ),
+    "noise of too few bags": (
+        dict(proportions={"a": [0.5, 0.5], "b": [0.5, 0.5]}, proportions_sd=[0.1, 0.1, 0.1]),
+        "proportions_sd must be one number, or one for each of the 2 bags",
+    ),
+    "noise in words": (
+        dict(proportions={"a": [0.5, 0.5], "b": [0.5, 0.5]}, proportions_sd="much"),
+        "proportions_sd must be numbers",
+    ),
+    "noisy percentages": (
+        dict(proportions={"a": [51, 49], "b": [0.5, 0.5]}, proportions_sd=1),
+        "bag 'a': the value 51 of class 0 is further from a share than noise of standard deviation 1 explains",
+    ),
+    "a bound that is NaN": (
+        dict(upper={"a": [NAN, 1], "b": [1, 1]}),
+        "bag 'a': the upper bound nan of class 0 is not a share",
+    ),
+    "percentages": (dict(upper={"a": [25, 90], "b": [50, 90]}), "bag 'a': the upper bound 25 of class 0 is not"),
+    "bounds of other classes": (
+        dict(lower={"a": [0, 0], "b": [0, 0]}, upper={"a": [1, 1, 1], "b": [1, 1, 1]}),
+        "upper has the shape .2, 3., but there must be 2 classes",
     ),
     "both": (
         dict(proportions={"a": [0.5, 0.5], "b": [0.5, 0.5]}, upper={"a": [1, 1], "b": [1, 1]}),

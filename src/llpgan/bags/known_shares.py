@@ -22,10 +22,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from llpgan.bags import validation
+from llpgan.utils.array_input import argument, numbers
 
 Table = NDArray[np.float64]
 _HALVINGS = 60  # of an interval: as far as double precision goes
 _NEWTON_STEPS, _CLOSE = 1000, 1e-12  # how often at most, and how near the shares' sum is to one in the end
+_FAR = 1.5  # from one half: bounds a little below 0 or above 1 are harmless, percentages are a mistake
+_CHANCE = 8.0  # standard deviations that no noise has
 _LEAST = 1e-12  # a share that counts as none
 
 
@@ -138,7 +141,13 @@ def denoised(predicted: Table, given: Table, variance: Table) -> Table:
 def check_bounds(
     lower: Table, upper: Table, bag_ids: Sequence[Hashable], classes: Sequence[Hashable], tolerance: float
 ) -> None:
-    """Refuse bounds that cross, or that no share vector can meet."""
+    """Refuse bounds that are no shares, that cross, or that no share vector can meet."""
+    for name, bounds in (("lower", lower), ("upper", upper)):
+        for bag, column in np.argwhere(~(np.isfinite(bounds) & (np.abs(bounds - 0.5) <= _FAR))):
+            raise ValueError(
+                f"bag {bag_ids[bag]!r}: the {name} bound {bounds[bag, column]:g} of class {classes[column]!r} is "
+                f"not a share (percentages must be divided by 100)"
+            )
     for bag, column in np.argwhere(~(lower <= upper)):
         raise ValueError(
             f"bag {bag_ids[bag]!r}: the lower bound {lower[bag, column]:g} of class {classes[column]!r} is above "
@@ -180,10 +189,27 @@ def from_partial(table: Table, bag_ids: Sequence[Hashable], classes: Sequence[Ha
 
 def noise_of(given: float | Sequence[float] | Table, n_bags: int) -> Table:
     """The standard deviation of noise in each bag's shares, given for all bags or for each."""
-    found = np.broadcast_to(np.asarray(given, dtype=np.float64), (n_bags,)).copy() if np.ndim(given) < 2 else None
-    if found is None or not (np.isfinite(found) & (found >= 0)).all():
-        raise ValueError(f"proportions_sd must be one number, or one per bag, and not negative, got {given!r}")
-    return found
+    with argument("proportions_sd"):
+        found = numbers(np.atleast_1d(np.asarray(given)), "proportions_sd").astype(np.float64)
+    if found.shape not in ((1,), (n_bags,)) or not (np.isfinite(found) & (found >= 0)).all():
+        raise ValueError(
+            f"proportions_sd must be one number, or one for each of the {n_bags} bags, and not negative, "
+            f"got {given!r}"
+        )
+    return np.broadcast_to(found, (n_bags,)).copy()
+
+
+def refuse_other_than_noise(
+    given: Table, noise: Table, bag_ids: Sequence[Hashable], classes: Sequence[Hashable], tolerance: float
+) -> None:
+    """Refuse noisy shares that are further from shares than their noise can bring them."""
+    away = np.maximum(given - 1, -given)
+    for bag, column in np.argwhere(away > _CHANCE * noise[:, None] + tolerance):
+        raise ValueError(
+            f"bag {bag_ids[bag]!r}: the value {given[bag, column]:g} of class {classes[column]!r} is further "
+            f"from a share than noise of standard deviation {noise[bag]:g} explains (percentages must be divided "
+            f"by 100)"
+        )
 
 
 def shares_known(
@@ -203,6 +229,9 @@ def shares_known(
         if given is not None or noise is not None:
             raise ValueError("give either proportions (or counts), with or without noise, or bounds, not both")
         shape = next(iter(tables.values())).shape
+        for name, table in tables.items():
+            if table.shape != shape or table.shape[1] != len(classes):
+                raise ValueError(f"{name} has the shape {table.shape}, but there must be {len(classes)} classes")
         lower, upper = tables.get("lower", np.zeros(shape)), tables.get("upper", np.ones(shape))
         check_bounds(lower, upper, bag_ids, classes, tolerance)
     elif given is not None and partial and np.isnan(given).any():
@@ -211,6 +240,7 @@ def shares_known(
         lower, upper = from_partial(given, bag_ids, classes)
     elif given is not None and noise is not None:
         shares = validation.noisy_proportions(given, bag_ids, classes)
+        refuse_other_than_noise(shares, noise, bag_ids, classes, tolerance)
         return middle_of(*(2 * (np.clip(shares, 0, 1),))), KnownShares(shares, shares, noise, sizes)
     else:
         assert given is not None

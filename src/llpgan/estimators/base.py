@@ -435,6 +435,7 @@ def _bags_of_rows(
 ) -> Bags:
     y = y if hasattr(y, "columns") else np.asarray(y)  # a frame names its classes
     validation.same_length("instances", instances, "entries of y", y)
+    weights = None if weights is None else validation.weights(weights, len(instances))
     if not _are_labels(y):
         return Bags.from_row_proportions(instances, y, groups, features=features, weights=weights)
     labels = column_or_1d(y, warn=True)

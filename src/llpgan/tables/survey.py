@@ -149,6 +149,8 @@ def row_weights(rows: Rows, column: str | None) -> NDArray[np.float64] | None:
             raise ValueError(
                 f"column {column!r}, row {rows.first_row + row}: weight {weights[row]:g} is missing or negative"
             )
+        if not weights.any():
+            raise ValueError(f"column {column!r}: all weights are zero")
     return weights
 
 
