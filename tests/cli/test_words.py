@@ -36,6 +36,11 @@ class TestOrigin:
         assert main.main([*command, "--method", "MeanMap"]) == 0
         assert "proportions: from the counts of counts.csv\n" in capsys.readouterr().err
 
+    def test_of_bounds_is_their_files(self, capsys):
+        command = ["fit", *BAGS, "--lower", "results.csv", "--label", "vote", *REPORT, "--method.n_resamples", "0"]
+        assert main.main([*command, "--method", "BagLogistic"]) == 0
+        assert "proportions: within the bounds of results.csv\n" in capsys.readouterr().err
+
     def test_of_labels_is_their_column(self, capsys):
         assert main.main(["fit", *BAGS, "--label", "vote", "--method", "MeanMap"]) == 0
         said = "proportions: counted in column 'vote' of 200 rows"

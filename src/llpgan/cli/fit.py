@@ -131,6 +131,9 @@ def origin(data: str, bags: Bags, tables: Mapping[str, Any]) -> str:
         return f"proportions: those of {tables['proportions']}"
     if tables.get("counts") is not None:
         return f"proportions: from the counts of {tables['counts']}"
+    bounds = [str(tables[name]) for name in ("lower", "upper") if tables.get(name) is not None]
+    if bounds:
+        return f"proportions: within the bounds of {' and '.join(bounds)}"
     if is_stored(bags.instances):
         return f"proportions: those in the store {data}"
     return (

@@ -9,6 +9,7 @@ from sklearn.base import clone
 from sklearn.model_selection import KFold
 
 from llpgan.bags import Bags, validation
+from llpgan.bags.fit_warnings import trials
 from llpgan.estimators.base import LLPClassifier
 from llpgan.utils.arrays import Array
 
@@ -111,7 +112,8 @@ def _losses(
     method: LLPClassifier, bags: Bags, rows: Array, labels: Array, weight: float, train: Array, test: Array
 ) -> Array:
     """The log loss of each held-out label of one fold."""
-    model = clone(method).fit_bags(bags.with_labels(rows[train], labels[train], weight=weight))
+    with trials():
+        model = clone(method).fit_bags(bags.with_labels(rows[train], labels[train], weight=weight))
     probabilities = model.predict_encoded(bags.instances[rows[test]])
     of_label = probabilities[labels[test][:, None] == bags.classes]
     return np.asarray(-np.log(np.maximum(of_label, _LEAST)))
