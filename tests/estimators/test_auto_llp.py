@@ -59,17 +59,6 @@ def test_the_linear_model_gets_the_time_that_is_left(label_shift, monkeypatch):
     assert 3 <= enough.models_[1].n_resamples < 20
 
 
-def test_held_out_means_of_resamples_are_by_those_that_have_not_seen_a_bag(label_shift):
-    model = auto_llp.BagLogistic(n_resamples=6, random_state=3).fit_bags(label_shift)
-    found = auto_llp._held_out_by_resamples(model, label_shift)
-    draws = np.random.RandomState(3).multinomial(4, np.full(4, 0.25), size=6)
-    each = [label_shift.means(part) for part in model.each_probabilities(label_shift.instances)]
-    for bag in range(4):
-        unseen = [means[bag] for means, drawn in zip(each, draws, strict=True) if drawn[bag] == 0]
-        expected = np.mean(unseen, axis=0) if unseen else np.full(2, np.nan)
-        np.testing.assert_allclose(found[bag], expected)
-
-
 def test_saved_and_exported_models_predict_the_same(label_shift, tmp_path):
     onnxruntime = pytest.importorskip("onnxruntime")
     model = AutoLLP(random_state=0).fit_bags(label_shift)

@@ -1,10 +1,15 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from scipy.optimize import check_grad
+from scipy.optimize import check_grad, minimize
 from sklearn.linear_model import LogisticRegression
 
 from llpgan import BagLogistic, Bags
-from llpgan.estimators.bag_logistic import bag_cross_entropy
+from llpgan.bags.stored_instances import StoredInstances
+from llpgan.estimators.bag_blocks import bag_blocks
+from llpgan.estimators.bag_cross_entropies import BagCrossEntropies
+from llpgan.estimators.side_by_side_search import minimized
 
 
 @pytest.fixture
@@ -26,26 +31,83 @@ def plain_loss(bags, weights, class_scores):
     return total
 
 
+def losses_of(bags, weights, penalty=0.0):
+    """Of three classifiers, over blocks of a few rows."""
+    blocks = bag_blocks(bags, lambda instances: instances, rows_a_block=10)
+    assert len(blocks) > 1
+    return BagCrossEntropies(bags, blocks, weights, penalty)
+
+
+def points_for(bags, rng, n=3):
+    outputs = bags.n_classes if bags.n_classes > 2 else 1
+    return rng.normal(size=(n, outputs * (bags.instances.shape[1] + 1)))
+
+
 def test_the_loss_is_the_bags_cross_entropy(three_classes, bags, rng):
     for some in (three_classes, bags):
-        weights = rng.random(some.n_bags)
-        scores = rng.normal(size=(3 if some.n_classes == 3 else 1, len(some.instances)))
-        class_scores = scores if some.n_classes == 3 else np.vstack([-scores / 2, scores / 2])
-        value, _ = bag_cross_entropy(some, weights)(scores)
-        assert value == pytest.approx(plain_loss(some, weights, class_scores))
+        weights, points = rng.random((3, some.n_bags)), points_for(some, rng, n=2)
+        values, _ = losses_of(some, weights)(points, np.array([2, 0]))
+        features = np.column_stack([some.instances, np.ones(len(some.instances))])
+        for value, point, of_bags in zip(values, points, weights[[2, 0]], strict=True):
+            scores = point.reshape(-1, features.shape[1]) @ features.T
+            class_scores = scores if some.n_classes == 3 else np.vstack([-scores / 2, scores / 2])
+            assert value == pytest.approx(plain_loss(some, of_bags, class_scores))
 
 
 def test_the_slope_is_the_losss(three_classes, bags, rng):
-    for some, outputs in ((three_classes, 3), (bags, 1)):
-        loss = bag_cross_entropy(some, rng.random(some.n_bags))
-        shape = (outputs, len(some.instances))
-        at = rng.normal(size=shape).ravel()
+    weighted = replace(three_classes, weights=rng.random(60))
+    bounded = Bags.from_arrays(
+        three_classes.instances,
+        three_classes.bag_index,
+        lower=three_classes.proportions * 0.9,
+        upper=three_classes.proportions * 0.9 + 0.1,
+    )
+    for some in (three_classes, bags, weighted, bounded):
+        losses, (at,) = losses_of(some, rng.random((1, some.n_bags)), penalty=0.1), points_for(some, rng, n=1)
+        only = np.array([0])
         error = check_grad(
-            lambda x, loss=loss, shape=shape: loss(x.reshape(shape))[0],
-            lambda x, loss=loss, shape=shape: loss(x.reshape(shape))[1].ravel(),
+            lambda x, losses=losses, only=only: losses(x[None], only)[0][0],
+            lambda x, losses=losses, only=only: losses(x[None], only)[1][0],
             at,
         )
         assert error < 1e-5
+
+
+def test_searches_side_by_side_are_those_of_scipy(bags, rng):
+    weights = rng.multinomial(bags.n_bags, np.full(bags.n_bags, 1 / bags.n_bags), size=4) / bags.n_bags
+    losses = losses_of(bags, weights, penalty=1e-3)
+    found = minimized(losses, np.zeros((4, bags.instances.shape[1] + 1)), tol=1e-4)
+    options = {"gtol": 1e-4, "ftol": 0.0}
+    for number, alone in enumerate(found):
+        only = np.array([number])
+
+        def one(x, only=only):
+            value, slope = losses(x[None], only)
+            return value[0], slope[0]
+
+        expected = minimize(one, np.zeros_like(alone), jac=True, method="L-BFGS-B", options=options).x
+        np.testing.assert_allclose(alone, expected, atol=1e-9)
+
+
+def test_bags_in_a_file_are_learned_as_those_in_memory(bags, tmp_path):
+    np.save(tmp_path / "rows.npy", bags.instances)
+    stored = replace(bags, instances=StoredInstances(tmp_path / "rows.npy"))
+    one, other = (BagLogistic(n_resamples=2, random_state=0).fit_bags(some) for some in (bags, stored))
+    np.testing.assert_array_equal(one.predict_proba(bags.instances), other.predict_proba(stored))
+
+
+def test_held_out_means_are_those_of_the_resamples_without_a_bag(bags):
+    model = BagLogistic(n_resamples=5, random_state=0).fit_bags(bags)
+    each = []
+    for linear in model.models_:
+        alone = BagLogistic(n_resamples=0).fit_bags(bags)
+        alone.models_ = [linear]
+        each.append(bags.means(alone.predict_proba(bags.instances)))
+    unseen = model._draws(bags.n_bags) == 0
+    for bag, found in enumerate(model.held_out_means(bags)):
+        without = [means[bag] for means, left_out in zip(each, unseen[:, bag], strict=True) if left_out]
+        expected = np.mean(without, axis=0) if without else np.full(2, np.nan)
+        np.testing.assert_allclose(found, expected)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -61,8 +123,8 @@ def test_outliers_are_bent(bags):
     far = np.array(bags.instances)
     far[0] = 1e6
     straight, limited = (BagLogistic(n_resamples=0, limit=limit).fit_bags(bags) for limit in (None, 3.0))
-    assert np.abs(straight._features(far).array()).max() > 1e5
-    assert np.abs(limited._features(far).array()).max() <= 3
+    assert np.abs(straight._rows(far)).max() > 1e5
+    assert np.abs(limited._rows(far)).max() <= 3
 
 
 def test_resamples_are_averaged(bags):

@@ -158,7 +158,7 @@ def _weighted(models: list[Any], bags: Bags) -> tuple[Array, list[float | None]]
         return np.ones(1), [None]
     if models[0].bag_shift_ == "label":
         return np.array([_TREES_UNDER_LABEL_SHIFT, 1 - _TREES_UNDER_LABEL_SHIFT]), [None, None]
-    means = np.array([models[0].held_out_means_, _held_out_by_resamples(models[1], bags)])
+    means = np.array([models[0].held_out_means_, models[1].held_out_means(bags)])
     known = np.isfinite(means).all(axis=(0, 2))
     if not known.any():
         return np.array([0.5, 0.5]), [None, None]
@@ -189,15 +189,6 @@ def _shares(one: Array, other: Array) -> Array:
     if -worse.mean() > error and other.mean() < _LEAST_SHARE * one.mean():
         return np.array([1.0, 0.0])
     return np.array([0.5, 0.5])
-
-
-def _held_out_by_resamples(model: BagLogistic, bags: Bags) -> Array:
-    """(n_bags, K): the mean prediction of each bag by the resamples that it is not in; NaN if it is in all."""
-    draws = model._draws(bags.n_bags)
-    means = np.array([bags.means(found) for found in model.each_probabilities(bags.instances)])
-    unseen = (draws == 0)[:, :, None]
-    with np.errstate(invalid="ignore"):
-        return np.asarray((means * unseen).sum(axis=0) / unseen.sum(axis=0))
 
 
 def _row(model: LLPClassifier, seconds: float, weight: float, loss: float | None) -> dict[str, Any]:

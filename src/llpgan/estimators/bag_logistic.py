@@ -1,22 +1,26 @@
 """Logistic regression on bags: the mean prediction of each bag meets its proportions."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import ClassVar, Self
 
 import numpy as np
-from scipy.special import softmax
 from sklearn.utils import check_random_state
 
 from llpgan.bags import Bags
+from llpgan.estimators.bag_blocks import bag_blocks
+from llpgan.estimators.bag_cross_entropies import BagCrossEntropies, class_probabilities_of
 from llpgan.estimators.classical import ClassicalClassifier
-from llpgan.estimators.linear_scores import Features, Linear, Loss, fit_linear, one_blas_thread
-from llpgan.estimators.mean_operator import class_probabilities, outputs_to_classes
+from llpgan.estimators.linear_scores import Linear, one_blas_thread
+from llpgan.estimators.mean_operator import outputs_to_classes
+from llpgan.estimators.side_by_side_search import minimized
 from llpgan.utils.arrays import Array
 from llpgan.utils.parameter_checks import Interval
 
-_LEAST = 1e-12  # of a mean prediction, so that its logarithm is finite
+_NUMBERS_AT_ONCE = 2**27  # of what searches side by side hold of a block and of their past
+_MEMORY_IN_ROWS = 40  # numbers that a search keeps for each weight
+_ROWS_AT_ONCE = 2**12  # of predictions
+_FAR = 1e8  # limits from zero, where nothing changes any more
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -105,9 +109,9 @@ class BagLogistic(ClassicalClassifier):
             The fitted estimator.
         """
         self._start(bags)
-        features = self._learn_features(bags)
+        self._learn_scales(bags)
         with one_blas_thread():
-            self.models_ = [self._solved(features, bags, times) for times in self._draws(bags.n_bags)]
+            self.models_ = self._solved(bags, self._draws(bags.n_bags))
         return self._finish(bags)
 
     def _draws(self, n_bags: int) -> Array:
@@ -117,37 +121,67 @@ class BagLogistic(ClassicalClassifier):
         random = check_random_state(self.random_state)
         return random.multinomial(n_bags, np.full(n_bags, 1 / n_bags), size=self.n_resamples)
 
-    def _solved(self, features: Features, bags: Bags, times: Array) -> Linear:
+    def _solved(self, bags: Bags, draws: Array) -> list[Linear]:
+        """The classifier of each draw; as many are searched for at a time as memory allows."""
+        blocks = bag_blocks(bags, self._rows)
         total = bags.n_bags if bags.bag_weights is None else bags.bag_weights.sum()
-        counts = times if bags.bag_weights is None else times * bags.bag_weights
-        start = Linear.zero(len(outputs_to_classes(bags.n_classes)), features.n_columns)
-        loss = bag_cross_entropy(bags, counts / total)
-        return fit_linear(loss, features, 1 / (self.C * total), start, tol=self.tol)
+        weights = (draws if bags.bag_weights is None else draws * bags.bag_weights) / total
+        n_outputs = len(outputs_to_classes(bags.n_classes))
+        n_features = int(np.prod(bags.instances.shape[1:]))
+        largest = max(int(block.sizes.sum()) for block in blocks) + _MEMORY_IN_ROWS * n_features
+        at_once = max(1, _NUMBERS_AT_ONCE // (n_outputs * largest))
+        models: list[Linear] = []
+        for first in range(0, len(draws), at_once):
+            some = weights[first : first + at_once]
+            loss = BagCrossEntropies(bags, blocks, some, 1 / (self.C * total))
+            start = np.zeros((len(some), n_outputs * (n_features + 1)))
+            found = minimized(loss, start, tol=self.tol).reshape(len(some), n_outputs, -1)
+            models += [Linear(each[:, :-1], each[:, -1]) for each in found]
+        return models
 
-    def _features(self, instances: Array) -> Features:
-        features = super()._features(instances)
-        if not self.standardize or self.limit is None:
-            return features
-        return Features.of(bent(features.array(), self.limit))
+    def _rows(self, instances: Array) -> Array:
+        """(n, d): the features of any instances."""
+        features = self._features(instances).array()
+        return features if not self.standardize or self.limit is None else bent(features, self.limit)
 
-    def each_probabilities(self, instances: Array) -> Iterator[Array]:
-        """Compute the probabilities of each of the classifiers, whose mean is the prediction.
+    def held_out_means(self, bags: Bags) -> Array:
+        """Compute the mean prediction of each training bag by the classifiers whose resamples it is not in.
 
         Parameters
         ----------
-        instances : ndarray of shape (n_samples, n_features)
-            The encoded instances.
+        bags : Bags
+            The training bags.
 
         Returns
         -------
-        iterator of ndarray
-            One array of shape (n_samples, n_classes) per classifier.
+        ndarray of shape (n_bags, n_classes)
+            The means. They are NaN if a bag is in all resamples.
         """
-        features = self._features(instances)
-        return (class_probabilities(model, features) for model in self.models_)
+        unseen = self._draws(bags.n_bags) == 0
+        total = np.zeros((bags.n_bags, bags.n_classes))
+        for block in bag_blocks(bags, self._rows):
+            found = class_probabilities_of(block.read(), self._points())
+            counted = found if block.shares is None else found * block.shares[:, None, None]
+            means = block.sums(counted) / block.sizes[:, None, None]
+            means = np.concatenate([1 - means, means], axis=1) if bags.n_classes == 2 else means
+            total[block.bags] = np.einsum("ikr,ri->ik", means, unseen[:, block.bags])
+        with np.errstate(invalid="ignore"):
+            return np.asarray(total / unseen.sum(axis=0)[:, None])
+
+    def _points(self) -> Array:
+        """(r, outputs, d + 1): the classifiers, with the intercept last."""
+        return np.stack([np.column_stack([model.weights, model.intercept]) for model in self.models_])
 
     def _probabilities(self, instances: Array) -> Array:
-        return np.asarray(sum(self.each_probabilities(instances)) / len(self.models_))
+        points, found = self._points(), np.empty((len(instances), len(self.classes_)))
+        with one_blas_thread(), np.errstate(over="ignore"):
+            for first in range(0, len(instances), _ROWS_AT_ONCE):
+                rows = self._rows(instances[first : first + _ROWS_AT_ONCE])
+                each = class_probabilities_of(np.column_stack([rows, np.ones(len(rows))]), points)
+                found[first : first + len(rows), -each.shape[1] :] = each.mean(axis=2)
+        if len(self.classes_) == 2:
+            found[:, 0] = 1 - found[:, 1]
+        return found
 
 
 def bent(values: Array, limit: float) -> Array:
@@ -156,33 +190,5 @@ def bent(values: Array, limit: float) -> Array:
     >>> bent(np.array([0.1, 4.0, -1e300]), limit=3.0).round(2)
     array([ 0.1,  2.4, -3. ])
     """
-    return values / np.hypot(1, values / limit)
-
-
-def bag_cross_entropy(bags: Bags, weights: Array) -> Loss:
-    """Σ_i w_i · (−p_i · log p̄_i) of the outputs' scores, p̄_i the bag's mean of their softmax; and its slope."""
-    to_classes = outputs_to_classes(bags.n_classes)
-    target, shares = weights * bags.proportions.T, _shares_of_bags(bags)
-
-    def loss(scores: Array) -> tuple[float, Array]:
-        probabilities = softmax(to_classes.T @ scores, axis=0)
-        weighted = probabilities if shares is None else probabilities * shares
-        sums = np.add.reduceat(weighted[:, bags.row_order], bags.starts, axis=1)
-        means = np.maximum(sums / bags.sizes, _LEAST)
-        if bags.known is None:
-            wanted, value = target, -np.sum(target * np.log(means))
-        else:
-            nearest, losses = bags.known.targets_and_losses(means.T)
-            wanted, value = weights * nearest.T, np.sum(weights * losses)
-        slope = (-wanted / means / bags.sizes)[:, bags.bag_index]
-        slope = weighted * (slope - np.sum(slope * probabilities, axis=0))
-        return float(value), to_classes @ slope
-
-    return loss
-
-
-def _shares_of_bags(bags: Bags) -> Array | None:
-    """How much each row counts in its bag, on average one; None where all count the same."""
-    if bags.weights is None:
-        return None
-    return bags.weights * (bags.sizes / bags.totals)[bags.bag_index]
+    inside = np.clip(values / limit, -_FAR, _FAR)
+    return limit * inside / np.sqrt(1 + inside * inside)

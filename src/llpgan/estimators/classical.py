@@ -41,9 +41,13 @@ class ClassicalClassifier(LLPClassifier):
 
     def _learn_features(self, bags: Bags) -> Features:
         """The features of the training instances; learns what :meth:`_features` needs."""
+        self._learn_scales(bags)
+        return self._features(bags.instances)
+
+    def _learn_scales(self, bags: Bags) -> None:
+        """What :meth:`_features` needs, without reading instances that stay in their file all at once."""
         shift, scale = _one_scale(bags.instances, bags.weights) if self.standardize else (0.0, 1.0)
         self.shift_, self.scale_ = shift, scale
-        return self._features(bags.instances)
 
     def _features(self, instances: Array) -> Features:
         """The features of any instances."""
