@@ -1,8 +1,12 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
 from llpgan import BagBoosting, BagLogistic, Bags, MeanMap, load, save
+from llpgan.bags.stored_instances import StoredInstances
+from llpgan.estimators import boosting_blocks
 from llpgan.persistence.onnx import to_onnx
 
 QUICK = {"random_state": 0, "n_models": 2}
@@ -128,3 +132,56 @@ def test_many_classes_in_bags_of_labels(rng):
     bags = Bags.from_labels(rows, labels, np.arange(800) // 8)
     model = BagBoosting(**QUICK).fit_bags(bags)
     assert (model.predict(rows) == labels).mean() > 0.8
+
+
+@pytest.mark.parametrize("bag_shift", ["covariate", "label"])
+def test_rows_in_blocks_are_learned_as_at_once(bag_shift, rings, tmp_path, monkeypatch):
+    """From a file in blocks of a few bags, and splits by some of the rows: nearly the same."""
+    rows, labels = rings
+    bags = Bags.from_labels(rows, labels, np.arange(2000) % 200)
+    settings = QUICK | {"bag_shift": bag_shift, "max_rounds": 30, "patience": 30}
+    expected = BagBoosting(**settings).fit_bags(bags).predict_proba(rows)
+    np.save(tmp_path / "rows.npy", rows)
+    stored = replace(bags, instances=StoredInstances(tmp_path / "rows.npy"))
+    monkeypatch.setattr(boosting_blocks, "_ROWS_A_BLOCK", 300)
+    monkeypatch.setattr(boosting_blocks, "ROWS_FOR_SPLITS", 1999)
+    model = BagBoosting(**settings).fit_bags(stored)
+    found = model.predict_proba(stored)
+    assert model.held_out_means_.shape == ((200, 2) if bag_shift == "covariate" else (0, 2))
+    assert np.corrcoef(found[:, 1], expected[:, 1])[0, 1] > 0.97
+
+
+@pytest.mark.parametrize("bag_shift", ["covariate", "label"])
+def test_rows_without_weight_tell_nothing(bag_shift, rings):
+    rows, labels = rings
+    counts = np.arange(2000) % 2 == 0
+    groups = np.arange(2000) // 10
+    bags = Bags.from_labels(rows, labels, groups, weights=counts)
+    assert not np.allclose(bags.proportions, Bags.from_labels(rows, labels, groups).proportions)
+    model = BagBoosting(**QUICK, bag_shift=bag_shift, max_rounds=60).fit_bags(bags)
+    means = bags.means(model.predict_proba(rows))
+    assert np.abs(means - bags.proportions).mean() < 0.7 * np.abs(bags.prior - bags.proportions).mean()
+    assert model.starts_[:, 0] == pytest.approx(np.log(bags.prior[1] / bags.prior[0]), abs=0.2)
+
+
+def test_bags_without_weight_tell_nothing(rings):
+    rows, labels = rings
+    groups = np.arange(2000) // 10
+    wrong = groups % 2 == 1
+    bags = Bags.from_labels(rows, np.where(wrong, 1 - labels, labels), groups)
+    told = replace(bags, bag_weights=(np.arange(200) % 2 == 0).astype(float))
+    settings = QUICK | {"bag_shift": "covariate", "max_rounds": 60}
+    found = BagBoosting(**settings).fit_bags(told).predict_proba(rows)
+    assert roc_auc_score(labels, found[:, 1]) > 0.85
+
+
+def test_bounds_of_shares_are_learned_from(rings):
+    rows, labels = rings
+    groups = np.arange(2000) // 10
+    shares = Bags.from_labels(rows, labels, groups).proportions
+    bags = Bags.from_arrays(rows, groups, lower=np.maximum(shares - 0.05, 0), upper=np.minimum(shares + 0.05, 1))
+    model = BagBoosting(**QUICK, max_rounds=60).fit_bags(bags)
+    assert model.bag_shift_ == "covariate"
+    assert roc_auc_score(labels, model.predict_proba(rows)[:, 1]) > 0.85
+    with pytest.raises(ValueError, match='bag_shift="label" needs all shares'):
+        BagBoosting(bag_shift="label").fit_bags(bags)

@@ -1,20 +1,52 @@
 """Trees that LightGBM grows one at a time, with values in their leaves that are ours to set."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import lightgbm
 import numpy as np
 
 from llpgan.utils.arrays import Array
 
-# From the leaf of each row to the value of each leaf; the grown tree's own values come second.
-LeafValues = Callable[[Array, Array], Array]
+_BYTE = 256
+
+
+class Tree(NamedTuple):
+    """A tree of a :class:`Boosted` model.
+
+    Attributes
+    ----------
+    number : int
+        Its place among the trees of the model.
+    root : dict
+        Its nodes, as LightGBM describes them.
+    own : array of shape (n_leaves,)
+        The values that LightGBM would give its leaves.
+    """
+
+    number: int
+    root: dict[str, Any]
+    own: Array
+
+    def leaves(self, columns: Array) -> Array:
+        """(n_rows,): the leaf of each row of features."""
+        leaves = np.zeros(len(columns), dtype=np.uint8 if len(self.own) <= _BYTE else np.intp)
+        waiting: list[tuple[dict[str, Any], Array | None]] = [(self.root, None)]
+        while waiting:
+            node, rows = waiting.pop()
+            if "leaf_index" in node:
+                leaves[slice(None) if rows is None else rows] = node["leaf_index"]
+                continue
+            values = columns[:, node["split_feature"]]
+            below = (values if rows is None else values[rows]) <= node["threshold"]
+            for child, chosen in (("left_child", below), ("right_child", ~below)):
+                waiting.append((node[child], np.flatnonzero(chosen) if rows is None else rows[chosen]))
+        return leaves
 
 
 class TreeGrower:
-    """The rows that trees are grown on, binned once for any number of :class:`Boosted` models.
+    """The rows that splits are chosen by, binned once for any number of :class:`Boosted` models.
 
     Parameters
     ----------
@@ -24,20 +56,28 @@ class TreeGrower:
         The largest number of leaves of a tree.
     min_rows : int
         The smallest number of rows in a leaf.
+    features_a_tree : float, default=1.0
+        The share of the features that each tree may split at, drawn anew for each.
     monotonic_cst : sequence of int, optional
         For each feature 1 (the score may only rise with it), −1 (only fall) or 0.
     """
 
     def __init__(
-        self, rows: Array, max_leaves: int, min_rows: int, monotonic_cst: Sequence[int] | None = None
+        self,
+        rows: Array,
+        max_leaves: int,
+        min_rows: int,
+        features_a_tree: float = 1.0,
+        monotonic_cst: Sequence[int] | None = None,
     ) -> None:
-        self.columns = np.asfortranarray(rows)
+        self.n_features = rows.shape[1]
         self.settings: dict[str, Any] = {
             "objective": "none",
             "num_leaves": max_leaves,
             "min_data_in_leaf": min_rows,
             "min_data_in_bin": 1,
             "min_sum_hessian_in_leaf": 0.0,
+            "feature_fraction": features_a_tree,
             "learning_rate": 1.0,
             "num_threads": 1,  # with more, sums and with them ties come out differently from run to run
             "deterministic": True,
@@ -64,19 +104,22 @@ class Boosted:
         All rows, and the shape of trees.
     rows : array of int, optional
         The rows whose losses choose the splits, in order; None for all.
+    seed : int, default=0
+        Which features each tree may split at depends on it.
     """
 
-    def __init__(self, grower: TreeGrower, rows: Array | None = None) -> None:
-        self._grower, self._rows = grower, slice(None) if rows is None else rows
-        self._booster = lightgbm.Booster(grower.settings, grower.dataset(rows))
+    def __init__(self, grower: TreeGrower, rows: Array | None = None, seed: int = 0) -> None:
+        self._rows, self._n_features = slice(None) if rows is None else rows, grower.n_features
+        settings = grower.settings | {"feature_fraction_seed": seed}
+        self._booster = lightgbm.Booster(settings, grower.dataset(rows))
 
     @property
     def n_trees(self) -> int:
         """How many trees there are."""
         return int(self._booster.num_trees())
 
-    def grow(self, slope: Array, values: LeafValues) -> Array | None:
-        """Add a tree, and return what it adds to the score of each row; None if no split lowers the loss.
+    def grow(self, slope: Array) -> Tree | None:
+        """Add a tree, whose leaves have no values of ours yet; None if no split lowers the loss.
 
         Splits part rows by their slopes alone: LightGBM estimates the rows of a leaf from their curvatures, and
         with few rows or uneven curvatures finds empty leaves. The leaves' values make up for it.
@@ -85,26 +128,25 @@ class Boosted:
         ----------
         slope : array of shape (n_rows,)
             Of the loss in each row's score.
-        values : callable
-            From the leaf of each row, and the values that LightGBM would give the leaves, to the leaves' values.
         """
         slope = slope[self._rows]
-        largest = float(np.abs(slope).max())
+        largest = float(np.abs(slope).max(initial=0))
         if largest == 0:
             return None
-        tree, slope = self.n_trees, slope / largest
+        number, slope = self.n_trees, slope / largest
         self._booster.update(fobj=lambda *_: (slope, np.ones_like(slope)))
-        if self.n_trees == tree:
+        if self.n_trees == number:
             return None
-        root = self._booster.dump_model(num_iteration=1, start_iteration=tree)["tree_info"][0]["tree_structure"]
+        root = self._booster.dump_model(num_iteration=1, start_iteration=number)["tree_info"][0]["tree_structure"]
         if "split_feature" not in root:
-            self._booster.set_leaf_output(tree, 0, 0.0)
+            self._booster.set_leaf_output(number, 0, 0.0)
             return None
-        leaves, own = self._leaves(root)
-        given = values(leaves, own)
-        for leaf, value in enumerate(given.tolist()):
-            self._booster.set_leaf_output(tree, leaf, value)
-        return given[leaves]
+        return Tree(number, root, _leaf_values(root))
+
+    def give_values(self, tree: Tree, values: Array) -> None:
+        """Set the values of the leaves of a tree."""
+        for leaf, value in enumerate(values.tolist()):
+            self._booster.set_leaf_output(tree.number, leaf, value)
 
     def as_text(self, n_trees: int) -> str:
         """The first so many trees in LightGBM's text format; of none, an empty text."""
@@ -113,31 +155,21 @@ class Boosted:
     def gains(self, n_trees: int) -> Array:
         """(n_features,): by how much the splits at each feature lowered the loss, in the first so many trees."""
         if n_trees == 0:
-            return np.zeros(self._grower.columns.shape[1])
+            return np.zeros(self._n_features)
         return np.asarray(self._booster.feature_importance("gain", iteration=n_trees))
 
-    def _leaves(self, root: dict[str, Any]) -> tuple[Array, Array]:
-        """The leaf of each row, and LightGBM's values of the leaves."""
-        columns = self._grower.columns
-        leaves = np.zeros(len(columns), dtype=np.intp)
-        own: dict[int, float] = {}
-        waiting: list[tuple[dict[str, Any], Array | slice]] = [(root, slice(None))]
-        while waiting:
-            node, rows = waiting.pop()
-            if "leaf_index" in node:
-                leaves[rows] = node["leaf_index"]
-                own[node["leaf_index"]] = node["leaf_value"]
-                continue
-            values = columns[:, node["split_feature"]]
-            below = (values if isinstance(rows, slice) else values[rows]) <= node["threshold"]
-            if isinstance(rows, slice):
-                waiting += [
-                    (node["left_child"], np.flatnonzero(below)),
-                    (node["right_child"], np.flatnonzero(~below)),
-                ]
-            else:
-                waiting += [(node["left_child"], rows[below]), (node["right_child"], rows[~below])]
-        return leaves, np.array([own[leaf] for leaf in range(len(own))])
+
+def _leaf_values(root: dict[str, Any]) -> Array:
+    """LightGBM's values of the leaves, in their order."""
+    found: dict[int, float] = {}
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        if "leaf_index" in node:
+            found[node["leaf_index"]] = node["leaf_value"]
+        else:
+            waiting += [node["left_child"], node["right_child"]]
+    return np.array([found[leaf] for leaf in range(len(found))])
 
 
 @lru_cache(maxsize=256)

@@ -83,6 +83,10 @@ class AutoLLP(LLPClassifier):
     time_limit: float | None = None
     random_state: int | np.random.RandomState | None = None
 
+    takes_weights: ClassVar = True
+    takes_partial: ClassVar = True
+    takes_bag_weights: ClassVar = True
+
     _parameter_constraints: ClassVar = {
         "time_limit": [Interval(Real, 0, None, closed="neither"), None],
         "random_state": ["random_state"],

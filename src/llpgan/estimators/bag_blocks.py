@@ -51,7 +51,9 @@ class BagBlock:
         return np.repeat(values, self.sizes, axis=0)
 
 
-def bag_blocks(bags: Bags, features_of: FeaturesOf, rows_a_block: int = _ROWS_A_BLOCK) -> list[BagBlock]:
+def bag_blocks(
+    bags: Bags, features_of: FeaturesOf, rows_a_block: int = _ROWS_A_BLOCK, *, keep: bool = True
+) -> list[BagBlock]:
     """Divide bags into blocks of about so many rows, or of one larger bag.
 
     Instances in memory are turned into features once; those in a file are read, and turned, each time.
@@ -64,6 +66,8 @@ def bag_blocks(bags: Bags, features_of: FeaturesOf, rows_a_block: int = _ROWS_A_
         Turns instances into features.
     rows_a_block : int, default=4096
         The number of rows after which a block ends.
+    keep : bool, default=True
+        Whether features of instances in memory are kept; otherwise they are computed each time.
 
     Examples
     --------
@@ -74,9 +78,10 @@ def bag_blocks(bags: Bags, features_of: FeaturesOf, rows_a_block: int = _ROWS_A_
            [3., 1.],
            [2., 1.]])
     """
-    read = _from_file(bags, features_of) if is_stored(bags.instances) else _at_once(bags, features_of)
+    kept = keep and not is_stored(bags.instances)
+    read = _at_once(bags, features_of) if kept else _each_time(bags, features_of)
     shares = shares_of_rows(bags)
-    return [_block(bags, part, shares, read) for part in _parts(bags, rows_a_block)]
+    return [_block(bags, part, shares, read) for part in bag_runs(bags, rows_a_block)]
 
 
 def shares_of_rows(bags: Bags) -> Array | None:
@@ -97,7 +102,7 @@ def in_threads(work: Callable[[BagBlock], Result], blocks: Sequence[BagBlock]) -
             yield from pool.map(work, blocks[first : first + 2 * n_threads])
 
 
-def _parts(bags: Bags, rows_a_block: int) -> list[slice]:
+def bag_runs(bags: Bags, rows_a_block: int) -> list[slice]:
     """Runs of bags of about so many rows."""
     numbers = (bags.starts + bags.sizes - 1) // rows_a_block
     firsts = np.flatnonzero(np.diff(numbers, prepend=-1))
@@ -116,7 +121,7 @@ def _block(bags: Bags, part: slice, shares: Array | None, read: Callable[[int, i
     )
 
 
-def _from_file(bags: Bags, features_of: FeaturesOf) -> Callable[[int, int], Array]:
+def _each_time(bags: Bags, features_of: FeaturesOf) -> Callable[[int, int], Array]:
     def read(first: int, stop: int) -> Array:
         found = features_of(bags.instances[bags.row_order[first:stop]])
         return np.column_stack([found, np.ones(len(found))])

@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 from llpgan.bags.bags import Bags, refuse_other_than_bags
 from llpgan.estimators._tree_engine import TreeGrower, tree_scores
 from llpgan.estimators.bag_shift import shift_evidence
+from llpgan.estimators.boosting_blocks import boosting_rows
 from llpgan.estimators.boosting_rounds import Ensemble, boosted, held_out_parts
 from llpgan.estimators.classical import ClassicalClassifier
 from llpgan.estimators.linear_scores import one_blas_thread
@@ -25,6 +26,9 @@ from llpgan.utils.parameter_checks import Interval, StrOptions
 
 SHIFTS = ("covariate", "label")
 _MOST_ROWS, _LEAST_ROWS, _LEAVES_OF_ROWS = 100, 4, 40
+_FEWEST_FEATURES = 8  # that a tree may split at
+_ROWS_AT_ONCE = 2**17  # of predictions
+_SEEDS = 2**20  # of LightGBM, to which numbers of models and classes are added
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -44,7 +48,7 @@ class BagBoosting(ClassicalClassifier):
         classes are, while P(x | y) is the same, as MeanMap assumes. "auto" selects "label" if bags differ by more
         than chance in their proportions and their means could be mixtures of class means, see
         :func:`~llpgan.estimators.bag_shift.shift_evidence`.
-    max_rounds : int, default=200
+    max_rounds : int, default=300
         The maximum number of trees of a model, for each class if there are more than two.
     patience : int, default=15
         The number of rounds without a decrease of the held-out loss after which boosting ends.
@@ -59,9 +63,11 @@ class BagBoosting(ClassicalClassifier):
     correlation : float, default=0.1
         How much large bags may differ from the model beyond chance: a bag of m rows counts as m / (1 + correlation
         (m − 1)) independent ones. It is used under covariate shift.
-    n_models : int, default=5
+    n_models : int, default=10
         The number of models that are averaged. Each fifth of the bags or rows is held out by one of the first five
         models; further models use new parts.
+    max_features : float, default=0.3
+        The share of the features that each tree may split at, drawn anew for each tree; at least eight features.
     monotonic_cst : sequence of int, default=None
         One number per feature: 1 if the second class may only become more probable as the feature increases, −1 if
         only less probable, and 0 for no constraint. It needs two classes. None means no constraints.
@@ -105,16 +111,21 @@ class BagBoosting(ClassicalClassifier):
     """
 
     bag_shift: str = "auto"
-    max_rounds: int = 200
+    max_rounds: int = 300
     patience: int = 15
     learning_rate: float = 0.3
     max_leaves: int = 4
     min_rows: int | None = None
     l2: float = 1.0
     correlation: float = 0.1
-    n_models: int = 5
+    n_models: int = 10
+    max_features: float = 0.3
     monotonic_cst: Sequence[int] | None = None
     random_state: int | np.random.RandomState | None = None
+
+    takes_weights: ClassVar = True
+    takes_partial: ClassVar = True
+    takes_bag_weights: ClassVar = True
 
     _parameter_constraints: ClassVar = {
         **ClassicalClassifier._parameter_constraints,
@@ -127,6 +138,7 @@ class BagBoosting(ClassicalClassifier):
         "l2": [Interval(Real, 0, None, closed="neither")],
         "correlation": [Interval(Real, 0, 1, closed="both")],
         "n_models": [Interval(Integral, 1, None, closed="left")],
+        "max_features": [Interval(Real, 0, 1, closed="right")],
         "monotonic_cst": ["array-like", None],
         "random_state": ["random_state"],
     }
@@ -146,10 +158,11 @@ class BagBoosting(ClassicalClassifier):
         """
         self._start(bags)
         _refuse_constraints(self.monotonic_cst, bags)
-        rows = self._learn_features(bags).array()
+        _refuse_label_shift(self.bag_shift, bags)
+        self._learn_scales(bags)
         with one_blas_thread():
-            self.bag_shift_ = self._shift(bags, rows)
-            self._keep(self._boosted(bags, rows))
+            self.bag_shift_ = self._shift(bags)
+            self._keep(self._boosted(bags))
         return self._finish(bags)
 
     def shift_of(self, bags: Bags) -> str:
@@ -167,35 +180,43 @@ class BagBoosting(ClassicalClassifier):
         """
         refuse_other_than_bags(bags, "what shift_of takes")
         with one_blas_thread():
-            return self._shift(bags, self._learn_features(bags).array())
+            self._learn_scales(bags)
+            return self._shift(bags)
 
-    def _shift(self, bags: Bags, rows: Array) -> str:
+    def _shift(self, bags: Bags) -> str:
         if self.bag_shift != "auto":
             return self.bag_shift
-        return "label" if shift_evidence(bags, rows).label_shift else "covariate"
+        if bags.known is not None:
+            return "covariate"  # which asks less of the shares
+        return "label" if shift_evidence(bags, self._rows).label_shift else "covariate"
 
-    def _grower(self, rows: Array) -> TreeGrower:
-        least = max(_LEAST_ROWS, min(_MOST_ROWS, len(rows) // _LEAVES_OF_ROWS))
-        return TreeGrower(rows, self.max_leaves, self.min_rows or least, self.monotonic_cst)
+    def _rows(self, instances: Array) -> Array:
+        return self._features(instances).array()
 
-    def _boosted(self, bags: Bags, rows: Array) -> Ensemble:
+    def _grower(self, rows: Array, n_rows: int) -> TreeGrower:
+        least = max(_LEAST_ROWS, min(_MOST_ROWS, n_rows // _LEAVES_OF_ROWS))
+        share = min(1.0, max(self.max_features, _FEWEST_FEATURES / rows.shape[1]))
+        return TreeGrower(rows, self.max_leaves, self.min_rows or least, share, self.monotonic_cst)
+
+    def _boosted(self, bags: Bags) -> Ensemble:
         seed = int(check_random_state(self.random_state).randint(2**31))
-        loss = self._loss(bags)
+        by_bag = self.bag_shift_ == "covariate"
+        rows = boosting_rows(bags, self._rows, lambda part: self._loss(part, bags), units_are_bags=by_bag)
         return boosted(
-            bags,
-            self._grower(rows),
-            loss,
-            held_out_parts(loss.n_units, self.n_models, seed),
+            rows,
+            self._grower(rows.for_splits(), len(bags.bag_index)),
+            held_out_parts(rows.n_units, self.n_models, seed),
             max_rounds=self.max_rounds,
             patience=self.patience,
             learning_rate=self.learning_rate,
             l2=self.l2,
+            seed=seed % _SEEDS,
         )
 
-    def _loss(self, bags: Bags) -> ShiftLoss:
+    def _loss(self, part: Bags, whole: Bags) -> ShiftLoss:
         if self.bag_shift_ == "label":
-            return LabelShiftLoss(bags)
-        return CovariateShiftLoss(bags, self.correlation)
+            return LabelShiftLoss(part, whole)
+        return CovariateShiftLoss(part, self.correlation)
 
     def _keep(self, ensemble: Ensemble) -> None:
         self.n_rounds_ = ensemble.n_rounds
@@ -205,12 +226,24 @@ class BagBoosting(ClassicalClassifier):
         self.feature_importances_ = ensemble.gains / total if total > 0 else ensemble.gains
 
     def _probabilities(self, instances: Array) -> Array:
-        rows = self._features(instances).array()
+        parts = [
+            self._of_rows(self._rows(instances[first : first + _ROWS_AT_ONCE]))
+            for first in range(0, len(instances), _ROWS_AT_ONCE)
+        ]
+        return np.concatenate(parts) if parts else np.empty((0, len(self.classes_)))
+
+    def _of_rows(self, rows: Array) -> Array:
+        """(n_rows, n_classes): the mean over models."""
         each = [
             probabilities_of(start + np.column_stack([tree_scores(text, rows) for text in trees]))
             for start, trees in zip(self.starts_, self.trees_, strict=True)
         ]
         return np.mean(each, axis=0)
+
+
+def _refuse_label_shift(bag_shift: str, bags: Bags) -> None:
+    if bag_shift == "label" and bags.known is not None:
+        raise ValueError('bag_shift="label" needs all shares of each bag, without noise; "covariate" does not')
 
 
 def _refuse_constraints(given: Sequence[int] | None, bags: Bags) -> None:

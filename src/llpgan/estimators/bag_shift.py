@@ -6,10 +6,12 @@ import numpy as np
 from scipy.linalg import eigh
 
 from llpgan.bags import Bags
+from llpgan.estimators.bag_blocks import FeaturesOf, bag_blocks
 from llpgan.estimators.mean_operator import class_means
 from llpgan.utils.arrays import Array
 
 _RIDGE = 1e-3  # of each column's variance, against columns that depend on others
+_CONSTANT = 1e-7  # deviations up to this are rounding, in features of one scale
 _BEYOND_CHANCE = 5.0  # times as much as proportions of random bags: then chance is out of the question
 
 
@@ -36,15 +38,15 @@ class ShiftEvidence:
         return self.dispersion > _BEYOND_CHANCE and self.implied_correlation < 1
 
 
-def shift_evidence(bags: Bags, rows: Array) -> ShiftEvidence:
+def shift_evidence(bags: Bags, features_of: FeaturesOf) -> ShiftEvidence:
     """Look for label shift in bags.
 
     Parameters
     ----------
     bags : Bags
         With their proportions.
-    rows : array of shape (n_rows, n_features)
-        The instances in one scale.
+    features_of : callable
+        Turns instances into features in one scale. Those in a file are read block by block.
 
     Examples
     --------
@@ -52,27 +54,44 @@ def shift_evidence(bags: Bags, rows: Array) -> ShiftEvidence:
     >>> labels = (rng.random(4000) < np.repeat([0.2, 0.4, 0.6, 0.8], 1000)).astype(int)
     >>> rows = rng.normal(size=(4000, 2)) + labels[:, None]  # given the class, the same in all bags
     >>> bags = Bags.from_labels(rows, labels, np.repeat(range(4), 1000))
-    >>> shift_evidence(bags, rows).label_shift
+    >>> shift_evidence(bags, lambda instances: instances).label_shift
     True
     """
-    weights = bags.sizes / len(bags.bag_index)
+    weights = bags.totals / bags.totals.sum()
     spread = weights @ (bags.proportions - bags.prior) ** 2
     by_chance = (bags.prior * (1 - bags.prior)).sum() * (bags.n_bags - 1) / len(bags.bag_index)
     dispersion = float(spread.sum() / by_chance) if by_chance > 0 else 0.0
     if bags.n_bags < bags.n_classes or dispersion <= _BEYOND_CHANCE:
         return ShiftEvidence(dispersion, np.inf)
-    return ShiftEvidence(dispersion, _implied_correlation(bags, rows))
+    return ShiftEvidence(dispersion, _implied_correlation(bags, features_of))
 
 
-def _implied_correlation(bags: Bags, rows: Array) -> float:
+def _implied_correlation(bags: Bags, features_of: FeaturesOf) -> float:
     """The largest eigenvalue of the between-class variance relative to that of all rows."""
-    centred = rows - rows.mean(axis=0)
-    deviations = centred.std(axis=0)
-    centred = centred[:, deviations > 0] / deviations[deviations > 0]
-    if centred.shape[1] == 0:
+    bag_means, total = _moments(bags, features_of)
+    deviations = np.sqrt(np.maximum(np.diag(total), 0))
+    used = deviations > _CONSTANT
+    if not used.any():
         return np.inf
-    means = class_means(bags.means(centred), bags.proportions, bags.sizes)
+    means = class_means(bag_means[:, used] / deviations[used], bags.proportions, bags.totals)
     between = means.T @ (bags.prior[:, None] * means)
-    total = centred.T @ centred / len(centred) + _RIDGE * np.eye(centred.shape[1])
-    last = centred.shape[1] - 1
-    return float(eigh(between, total, eigvals_only=True, subset_by_index=[last, last])[0])
+    within = total[np.ix_(used, used)] / np.outer(deviations[used], deviations[used])
+    last = int(used.sum()) - 1
+    ridge = _RIDGE * np.eye(last + 1)
+    return float(eigh(between, within + ridge, eigvals_only=True, subset_by_index=[last, last])[0])
+
+
+def _moments(bags: Bags, features_of: FeaturesOf) -> tuple[Array, Array]:
+    """The mean of each bag, from the mean of all, (n_bags, d), and the covariance of all rows, (d, d)."""
+    blocks = bag_blocks(bags, features_of, keep=False)
+    n_features = int(np.prod(bags.instances.shape[1:]))
+    sums, products = [], np.zeros((n_features, n_features))
+    for block in blocks:
+        rows = block.read()[:, :-1]
+        weighted = rows if block.shares is None else rows * block.shares[:, None]
+        weights = block.for_rows(bags.totals[block.bags] / block.sizes)[:, None]
+        sums.append(block.sums(weighted) / block.sizes[:, None])
+        products += (weighted * weights).T @ rows
+    means, shares = np.concatenate(sums), bags.totals / bags.totals.sum()
+    mean = shares @ means
+    return means - mean, products / bags.totals.sum() - np.outer(mean, mean)

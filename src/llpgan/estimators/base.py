@@ -328,17 +328,21 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if bags.weights is not None and not self.takes_weights:
             raise ValueError(
                 f"{type(self).__name__} cannot weigh rows; "
-                f"BagLogistic, MeanMap, LaplacianMeanMap, InvCal and DLLP can"
+                f"AutoLLP, BagBoosting, BagLogistic, MeanMap, LaplacianMeanMap, InvCal and DLLP can"
             )
         if bags.bag_weights is not None and not self.takes_bag_weights:
-            raise ValueError(f"{type(self).__name__} cannot weigh bags; BagLogistic, InvCal, DLLP and LLPGAN can")
+            raise ValueError(
+                f"{type(self).__name__} cannot weigh bags; "
+                f"AutoLLP, BagBoosting, BagLogistic, InvCal, DLLP and LLPGAN can"
+            )
 
     def _refuse_partial(self, bags: Bags) -> None:
         """Refuse bags of which less is known than a full vector, where a method needs that."""
         if bags.known is not None and not self.takes_partial:
             raise ValueError(
                 f"{type(self).__name__} needs all shares of each bag, without noise; "
-                f"BagLogistic, DLLP and LLPGAN learn from bounds, unknown shares and noise of known size"
+                f"AutoLLP, BagBoosting, BagLogistic, DLLP and LLPGAN learn from bounds, unknown shares and noise "
+                f"of known size"
             )
 
     def _finish(self, bags: Bags) -> Self:

@@ -40,18 +40,7 @@ class Step:
 
 
 class ShiftLoss(Protocol):
-    """What boosting asks of a loss.
-
-    Attributes
-    ----------
-    n_units : int
-        How many units it is a sum over, which can be held out.
-    units_are_bags : bool
-        Whether these are bags; else they are rows.
-    """
-
-    n_units: int
-    units_are_bags: bool
+    """What boosting asks of a loss, which is a sum over units that can be held out: bags or rows."""
 
     def row_weights(self, held_out: Array) -> Array:
         """(N,): 0 for the rows of held-out units, else 1."""
@@ -86,14 +75,17 @@ def prior_scores(prior: Array) -> Array:
 
 def bag_means(bags: Bags, values: Array) -> Array:
     """(n_bags, columns): as :meth:`Bags.means`, quicker for few columns."""
-    index = np.asarray(bags.bag_index)
-    sums = [np.bincount(index, column, bags.n_bags) for column in values.T]
-    return np.column_stack(sums) / bags.sizes[:, None]
+    index, weights = np.asarray(bags.bag_index), bags.weights
+    columns = values.T if weights is None else values.T * weights
+    sums = [np.bincount(index, column, bags.n_bags) for column in columns]
+    return np.column_stack(sums) / bags.totals[:, None]
 
 
 def bag_losses(bags: Bags, found: Array) -> Array:
     """(n_bags,): −Σ_k p_ik log p̄_ik, the cross-entropy of each bag's proportions and mean prediction."""
     means = np.maximum(bag_means(bags, found), LEAST)
+    if bags.known is not None:
+        return bags.known.losses(means)
     return np.asarray(-(bags.proportions * np.log(means)).sum(axis=1))
 
 
@@ -115,37 +107,47 @@ class CovariateShiftLoss:
 
     def __init__(self, bags: Bags, correlation: float) -> None:
         self._bags = bags
-        self._targets = _outputs(bags.proportions)
         self._counts = bags.sizes / (1 + correlation * (bags.sizes - 1))
-        self.n_units, self.units_are_bags = bags.n_bags, True
+        if bags.bag_weights is not None:
+            self._counts = self._counts * bags.bag_weights
 
     def row_weights(self, held_out: Array) -> Array:
         """Held-out bags have none."""
-        weights = np.ones(self.n_units)
+        weights = np.ones(self._bags.n_bags)
         weights[held_out] = 0
         return weights[self._bags.bag_index]
 
     def step(self, found: Array, row_weights: Array) -> Step:
         """Slope and Newton's system, in which leaves depend on each other: they share bags."""
+        bags, of_row = self._bags, np.asarray(self._bags.bag_index)
+        targets = self._targets(found)
         found = _outputs(found)
-        curves, means = found * (1 - found), bag_means(self._bags, found)
-        residuals = self._targets - means
-        counts = self._counts * row_weights[self._bags.row_order[self._bags.starts]]
+        curves, means = found * (1 - found), bag_means(bags, found)
+        if bags.weights is not None:
+            curves *= bags.weights[:, None]
+        residuals = targets - means
+        counts = self._counts * row_weights[bags.row_order[bags.starts]]
         information = counts[:, None] / np.maximum(means * (1 - means), _LEAST_VARIANCE)
-        of_row, sizes = self._bags.bag_index, self._bags.sizes[:, None]
-        slope = -(information * residuals / sizes)[of_row] * curves
+        totals = bags.totals[:, None]
+        slope = -(information * residuals / totals)[of_row] * curves
 
         def system(output: int, leaves: Array, n_leaves: int) -> tuple[Array, Array]:
             cells = of_row * n_leaves + leaves
-            effect = np.bincount(cells, curves[:, output], len(sizes) * n_leaves).reshape(-1, n_leaves) / sizes
+            effect = np.bincount(cells, curves[:, output], len(totals) * n_leaves).reshape(-1, n_leaves) / totals
             weighted = information[:, output, None] * effect
             return effect.T @ weighted, weighted.T @ residuals[:, output]
 
         return Step(slope, system)
 
+    def _targets(self, found: Array) -> Array:
+        """The shares that mean predictions should meet: of what is allowed, those that are nearest to them."""
+        known = self._bags.known
+        return _outputs(self._bags.proportions if known is None else known.targets(bag_means(self._bags, found)))
+
     def losses(self, found: Array) -> Array:
         """The cross-entropy of each bag."""
-        return bag_losses(self._bags, found)
+        losses = bag_losses(self._bags, found)
+        return losses if self._bags.bag_weights is None else losses * self._bags.bag_weights
 
 
 class LabelShiftLoss:
@@ -159,25 +161,29 @@ class LabelShiftLoss:
     ----------
     bags : Bags
         To learn from.
+    whole : Bags, optional
+        The bags that these are a part of; None for these.
     """
 
-    def __init__(self, bags: Bags) -> None:
-        self._bags = bags
-        ratios = bags.proportions / np.maximum(bags.prior, LEAST)
-        self._row_ratios, self._some_ratios = ratios[bags.bag_index], ratios[_representatives(bags)]
+    def __init__(self, bags: Bags, whole: Bags | None = None) -> None:
+        whole = bags if whole is None else whole
+        prior = np.maximum(whole.prior, LEAST)
+        self._n_rows, self._times = len(bags.bag_index), _times(bags)
+        self._row_ratios = (bags.proportions / prior)[bags.bag_index]
+        self._some_ratios = whole.proportions[_representatives(whole)] / prior
         self._table = _information_table(self._some_ratios) if bags.n_classes == 2 else None
-        self.n_units, self.units_are_bags = len(bags.bag_index), False
 
     def row_weights(self, held_out: Array) -> Array:
         """Held-out rows have none."""
-        weights = np.ones(self.n_units)
+        weights = np.ones(self._n_rows)
         weights[held_out] = 0
         return weights
 
     def step(self, found: Array, row_weights: Array) -> Step:
         """Slope and Newton's system, in which each leaf is by itself."""
-        slope = _outputs(found - _posterior(found, self._row_ratios)) * row_weights[:, None]
-        curvature = self._information(found) * row_weights[:, None]
+        counts = (row_weights if self._times is None else row_weights * self._times)[:, None]
+        slope = _outputs(found - _posterior(found, self._row_ratios)) * counts
+        curvature = self._information(found) * counts
 
         def system(output: int, leaves: Array, n_leaves: int) -> tuple[Array, Array]:
             second = np.bincount(leaves, curvature[:, output], n_leaves)
@@ -188,7 +194,8 @@ class LabelShiftLoss:
     def losses(self, found: Array) -> Array:
         """The loss of each row."""
         likelihood = np.einsum("ij,ij->i", found, self._row_ratios)
-        return np.asarray(-np.log(np.maximum(likelihood, LEAST)))
+        losses = -np.log(np.maximum(likelihood, LEAST))
+        return np.asarray(losses if self._times is None else losses * self._times)
 
     def _information(self, found: Array) -> Array:
         """Fisher's, of each output; of two classes it depends on one number, and is read from a table."""
@@ -196,6 +203,14 @@ class LabelShiftLoss:
             return fisher_information(found, self._some_ratios)
         cells = np.minimum((found[:, 1] * _CELLS).astype(np.intp), _CELLS - 1)
         return self._table[cells, None]
+
+
+def _times(bags: Bags) -> Array | None:
+    """How much each row counts, by its own weight and its bag's; None where all count the same."""
+    if bags.weights is None and bags.bag_weights is None:
+        return None
+    of_bags = np.ones(bags.n_bags) if bags.bag_weights is None else bags.bag_weights
+    return np.asarray(bags.row_weights * of_bags[bags.bag_index])
 
 
 def fisher_information(found: Array, ratios: Array) -> Array:

@@ -16,6 +16,7 @@ from llpgan.utils.arrays import Array
 # From points (r, n) of the functions with these numbers (r,) to their values (r,) and slopes (r, n).
 Functions = Callable[[Array, Array], tuple[Array, Array]]
 _MEMORY = 10  # pairs of differences
+_ROUNDING = 16 * float(np.finfo(np.float64).eps)  # of a value, relative to it
 _MOST_TRIALS = 20  # of a step, before the memory is dropped
 
 
@@ -23,7 +24,8 @@ def minimized(functions: Functions, start: Array, *, tol: float, max_iterations:
     """Minimise each of several smooth functions from its own start.
 
     Every function is searched as if it were alone, by steps of its own; only the evaluations are shared. A search
-    ends when no slope is larger than ``tol``, or when a step no longer lowers the value.
+    ends when no slope is larger than ``tol``, or when a step lowers neither the value nor, at
+    the same value, the slope.
 
     Parameters
     ----------
@@ -79,7 +81,7 @@ class _Searches:
             trial = self.points[active] + self._steps[active, None] * self._directions[active]
             values, slopes = self._functions(trial, active)
             taken, dropped = self._judged(active, values, np.einsum("ij,ij->i", slopes, self._directions[active]))
-            lower = values[taken] < self._values[active[taken]]
+            lower = self._gains(active[taken], values[taken], slopes[taken])
             self._move(active[taken], trial[taken], values[taken], slopes[taken])
             goes_on = np.ones(len(active), bool)
             moved = active[taken]
@@ -91,12 +93,20 @@ class _Searches:
     def _are_steep(self, which: Array) -> Array:
         return np.asarray(np.abs(self._slopes[which]).max(axis=1, initial=0) > self._tol)
 
+    def _gains(self, which: Array, values: Array, slopes: Array) -> Array:
+        """Which of the new points are lower or, where values are the same but for rounding, flatter."""
+        before = self._values[which]
+        same = values <= before + _ROUNDING * np.abs(before)
+        flatter = np.abs(slopes).max(axis=1, initial=0) < np.abs(self._slopes[which]).max(axis=1, initial=0)
+        return np.asarray((values < before) | (same & flatter))
+
     def _judged(self, active: Array, values: Array, slopes: Array) -> tuple[Array, Array]:
         """Which steps are taken, and which searches for a step have failed; the others get their next step."""
         steps, descents = self._steps[active], self._descents[active]
-        taken = (values <= self._values[active] + DECREASE * steps * descents) & (
-            np.abs(slopes) <= -FLATTER * descents
-        )
+        before, promised = self._values[active], steps * descents
+        noise = _ROUNDING * np.abs(before)  # in which a smaller decrease could not be seen
+        enough = values <= before + np.where(-promised < noise, noise, DECREASE * promised)
+        taken = enough & (np.abs(slopes) <= -FLATTER * descents)
         dropped = np.zeros_like(taken)
         self._n_trials[active] += 1
         for place in np.flatnonzero(~taken).tolist():

@@ -124,23 +124,20 @@ def next_step(
         cubic, secant = cubic_minimum(best, tried), _parabola(best, tried)
         nearer = abs(cubic - best.step) < abs(secant - best.step)
         return (cubic if nearer else cubic + (secant - cubic) / 2), True
-    secant = _secant(tried, best)
     if np.sign(tried.slope) != np.sign(best.slope):  # beyond a minimum as well, but lower
-        cubic = cubic_minimum(tried, best)
+        cubic, secant = cubic_minimum(tried, best), _secant(tried, best)
         return (cubic if abs(cubic - tried.step) > abs(secant - tried.step) else secant), True
     if abs(tried.slope) < abs(best.slope):  # lower and flatter
-        return _ahead(best, other, tried, secant, bracketed, low, high), bracketed
+        return _ahead(best, other, tried, bracketed, low, high), bracketed
     if bracketed:
         return cubic_minimum(tried, other), True
     return (high if tried.step > best.step else low), False
 
 
-def _ahead(
-    best: Point, other: Point, tried: Point, secant: float, bracketed: bool, low: float, high: float
-) -> float:
+def _ahead(best: Point, other: Point, tried: Point, bracketed: bool, low: float, high: float) -> float:
     """Where the slope became flatter: the minimum of the cubic if it lies ahead, else the secant's."""
     limit = high if tried.step > best.step else low
-    cubic = cubic_minimum(tried, best)
+    cubic, secant = cubic_minimum(tried, best), _secant(tried, best)
     is_ahead = np.isfinite(cubic) and (cubic - tried.step) * (tried.step - best.step) > 0
     cubic = cubic if is_ahead else limit
     cubic_is_nearer = abs(cubic - tried.step) < abs(secant - tried.step)
@@ -160,10 +157,11 @@ def cubic_minimum(one: Point, two: Point) -> float:
     theta = 3 * (one.value - two.value) / (two.step - one.step) + one.slope + two.slope
     scale = max(abs(theta), abs(one.slope), abs(two.slope))
     square = (theta / scale) ** 2 - (one.slope / scale) * (two.slope / scale)
-    if square < 0:
+    gamma = scale * float(np.sqrt(max(square, 0.0))) * (-1 if two.step < one.step else 1)
+    divisor = 2 * gamma - one.slope + two.slope
+    if square < 0 or divisor == 0:
         return float("nan")
-    gamma = scale * float(np.sqrt(square)) * (-1 if two.step < one.step else 1)
-    return one.step + (gamma - one.slope + theta) / (2 * gamma - one.slope + two.slope) * (two.step - one.step)
+    return one.step + (gamma - one.slope + theta) / divisor * (two.step - one.step)
 
 
 def _parabola(one: Point, two: Point) -> float:
