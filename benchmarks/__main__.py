@@ -19,6 +19,7 @@ WHOLE_RUNS = [  # their rows are those of the last run; other benchmarks keep th
     "several_processes",
     "alter_svm_speed",
     "classical_scale",
+    "table_speed",
     "table_encoding",
     "start_up",
 ]

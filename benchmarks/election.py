@@ -2,10 +2,11 @@
 
 Rows go to ``results/election.jsonl``, their table to ``results/election.md``. The people's votes judge, and choose
 nothing. Beside the methods stands logistic regression that knows every vote but those it is judged by. Rows that
-are there already are not run again.
+are there already are not run again. ``ELECTION_METHODS`` (such as ``AutoLLP,BagBoosting``) runs a part.
 """
 
 import inspect
+import os
 import statistics
 import time
 from itertools import product
@@ -28,7 +29,8 @@ COMPARED = [method for method in METHODS if method not in LATER]  # the later on
 
 def run() -> list[Row]:
     torch.set_num_threads(1)  # small networks: a second thread only waits
-    quick_first = [EVERY_VOTE, *reversed(COMPARED)]
+    named = os.environ.get("ELECTION_METHODS")
+    quick_first = named.split(",") if named else [EVERY_VOTE, *reversed(COMPARED)]
     cells = ((method, seed) for seed, method in product(SEEDS, quick_first) if seed == 0 or is_random(method))
     return shown(measured_rows(RESULTS / "election.jsonl", ("method", "seed"), cells, measured))
 

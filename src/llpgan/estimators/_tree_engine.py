@@ -13,35 +13,53 @@ _BYTE = 256
 
 
 class Tree(NamedTuple):
-    """A tree of a :class:`Boosted` model.
+    """A tree of a :class:`Boosted` model. Nodes have numbers from 0, the root; the leaf k has the number −1 − k.
 
     Attributes
     ----------
     number : int
         Its place among the trees of the model.
-    root : dict
-        Its nodes, as LightGBM describes them.
+    features, thresholds : list
+        Of each node, the feature and the largest value of it that goes to the left.
+    left, right : list of int
+        The children of each node.
     own : array of shape (n_leaves,)
         The values that LightGBM would give its leaves.
     """
 
     number: int
-    root: dict[str, Any]
+    features: list[int]
+    thresholds: list[float]
+    left: list[int]
+    right: list[int]
     own: Array
+
+    @classmethod
+    def from_text(cls, number: int, text: str) -> "Tree":
+        """The one tree that a text in LightGBM's format describes."""
+        tree = text[text.index("Tree=") : text.index("end of trees")]
+        lines = dict(line.split("=", 1) for line in tree.splitlines() if "=" in line)
+        features, left, right = (
+            [int(part) for part in lines.get(name, "").split()]
+            for name in ("split_feature", "left_child", "right_child")
+        )
+        thresholds = [float(part) for part in lines.get("threshold", "").split()]
+        own = np.array([float(part) for part in lines["leaf_value"].split()])
+        return cls(number, features, thresholds, left, right, own)
 
     def leaves(self, columns: Array) -> Array:
         """(n_rows,): the leaf of each row of features."""
         leaves = np.zeros(len(columns), dtype=np.uint8 if len(self.own) <= _BYTE else np.intp)
-        waiting: list[tuple[dict[str, Any], Array | None]] = [(self.root, None)]
+        waiting: list[tuple[int, Array | None]] = [(0, None)]
         while waiting:
             node, rows = waiting.pop()
-            if "leaf_index" in node:
-                leaves[slice(None) if rows is None else rows] = node["leaf_index"]
+            if node < 0:
+                leaves[slice(None) if rows is None else rows] = -1 - node
                 continue
-            values = columns[:, node["split_feature"]]
-            below = (values if rows is None else values[rows]) <= node["threshold"]
-            for child, chosen in (("left_child", below), ("right_child", ~below)):
-                waiting.append((node[child], np.flatnonzero(chosen) if rows is None else rows[chosen]))
+            values = columns[:, self.features[node]]
+            below = (values if rows is None else values[rows]) <= self.thresholds[node]
+            for child, chosen in ((self.left[node], below), (self.right[node], ~below)):
+                waiting.append((child, np.flatnonzero(chosen) if rows is None else rows[chosen]))
         return leaves
 
 
@@ -82,7 +100,7 @@ class TreeGrower:
             "num_threads": 1,  # with more, sums and with them ties come out differently from run to run
             "deterministic": True,
             "force_col_wise": True,
-            "feature_pre_filter": False,
+            "feature_pre_filter": True,  # of features that no leaf of so many rows could be split at
             "verbose": -1,
         }
         self.is_monotonic = monotonic_cst is not None and any(monotonic_cst)
@@ -137,11 +155,11 @@ class Boosted:
         self._booster.update(fobj=lambda *_: (slope, np.ones_like(slope)))
         if self.n_trees == number:
             return None
-        root = self._booster.dump_model(num_iteration=1, start_iteration=number)["tree_info"][0]["tree_structure"]
-        if "split_feature" not in root:
+        tree = Tree.from_text(number, self._booster.model_to_string(num_iteration=1, start_iteration=number))
+        if not tree.features:
             self._booster.set_leaf_output(number, 0, 0.0)
             return None
-        return Tree(number, root, _leaf_values(root))
+        return tree
 
     def give_values(self, tree: Tree, values: Array) -> None:
         """Set the values of the leaves of a tree."""
@@ -157,19 +175,6 @@ class Boosted:
         if n_trees == 0:
             return np.zeros(self._n_features)
         return np.asarray(self._booster.feature_importance("gain", iteration=n_trees))
-
-
-def _leaf_values(root: dict[str, Any]) -> Array:
-    """LightGBM's values of the leaves, in their order."""
-    found: dict[int, float] = {}
-    waiting = [root]
-    while waiting:
-        node = waiting.pop()
-        if "leaf_index" in node:
-            found[node["leaf_index"]] = node["leaf_value"]
-        else:
-            waiting += [node["left_child"], node["right_child"]]
-    return np.array([found[leaf] for leaf in range(len(found))])
 
 
 @lru_cache(maxsize=256)

@@ -52,7 +52,7 @@ class BagBoosting(ClassicalClassifier):
         The maximum number of trees of a model, for each class if there are more than two.
     patience : int, default=15
         The number of rounds without a decrease of the held-out loss after which boosting ends.
-    learning_rate : float, default=0.3
+    learning_rate : float, default=0.2
         The share of a Newton step that each tree takes.
     max_leaves : int, default=4
         The maximum number of leaves of a tree.
@@ -66,7 +66,7 @@ class BagBoosting(ClassicalClassifier):
     n_models : int, default=10
         The number of models that are averaged. Each fifth of the bags or rows is held out by one of the first five
         models; further models use new parts.
-    max_features : float, default=0.3
+    max_features : float, default=1.0
         The share of the features that each tree may split at, drawn anew for each tree; at least eight features.
     monotonic_cst : sequence of int, default=None
         One number per feature: 1 if the second class may only become more probable as the feature increases, −1 if
@@ -113,13 +113,13 @@ class BagBoosting(ClassicalClassifier):
     bag_shift: str = "auto"
     max_rounds: int = 300
     patience: int = 15
-    learning_rate: float = 0.3
+    learning_rate: float = 0.2
     max_leaves: int = 4
     min_rows: int | None = None
     l2: float = 1.0
     correlation: float = 0.1
     n_models: int = 10
-    max_features: float = 0.3
+    max_features: float = 1.0
     monotonic_cst: Sequence[int] | None = None
     random_state: int | np.random.RandomState | None = None
 

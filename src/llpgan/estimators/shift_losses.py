@@ -60,7 +60,10 @@ def probabilities_of(scores: Array) -> Array:
     """
     if scores.shape[1] > 1:
         return np.asarray(softmax(scores, axis=1))
-    return np.column_stack([expit(-scores[:, 0]), expit(scores[:, 0])])
+    found = np.empty((len(scores), 2))
+    expit(scores[:, 0], out=found[:, 1])
+    np.subtract(1, found[:, 1], out=found[:, 0])
+    return found
 
 
 def prior_scores(prior: Array) -> Array:
@@ -77,13 +80,23 @@ def bag_means(bags: Bags, values: Array) -> Array:
     """(n_bags, columns): as :meth:`Bags.means`, quicker for few columns."""
     index, weights = np.asarray(bags.bag_index), bags.weights
     columns = values.T if weights is None else values.T * weights
-    sums = [np.bincount(index, column, bags.n_bags) for column in columns]
-    return np.column_stack(sums) / bags.totals[:, None]
+    sums = np.empty((bags.n_bags, len(columns)))
+    for number, column in enumerate(columns):
+        sums[:, number] = np.bincount(index, column, bags.n_bags)
+    return sums / bags.totals[:, None]
+
+
+def _class_means(bags: Bags, found: Array) -> Array:
+    """(n_bags, K): the mean of probabilities, which sum to one."""
+    if found.shape[1] > 2:
+        return bag_means(bags, found)
+    means = bag_means(bags, found[:, 1:])
+    return np.concatenate([1 - means, means], axis=1)
 
 
 def bag_losses(bags: Bags, found: Array) -> Array:
     """(n_bags,): −Σ_k p_ik log p̄_ik, the cross-entropy of each bag's proportions and mean prediction."""
-    means = np.maximum(bag_means(bags, found), LEAST)
+    means = np.maximum(_class_means(bags, found), LEAST)
     if bags.known is not None:
         return bags.known.losses(means)
     return np.asarray(-(bags.proportions * np.log(means)).sum(axis=1))
@@ -142,7 +155,9 @@ class CovariateShiftLoss:
     def _targets(self, found: Array) -> Array:
         """The shares that mean predictions should meet: of what is allowed, those that are nearest to them."""
         known = self._bags.known
-        return _outputs(self._bags.proportions if known is None else known.targets(bag_means(self._bags, found)))
+        return _outputs(
+            self._bags.proportions if known is None else known.targets(_class_means(self._bags, found))
+        )
 
     def losses(self, found: Array) -> Array:
         """The cross-entropy of each bag."""
