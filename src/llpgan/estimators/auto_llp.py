@@ -18,8 +18,7 @@ from llpgan.estimators.shift_losses import LEAST
 from llpgan.utils.arrays import Array
 from llpgan.utils.parameter_checks import Interval
 
-_MOST_RESAMPLES, _LEAST_RESAMPLES = 20, 3
-_TOL = 1e-3  # of the linear model's slope: differences between resamples are far larger
+_LEAST_RESAMPLES = 3
 _FEWEST_BAGS = 10  # for trees, under covariate shift
 _STANDARD_ERRORS = 2.0  # by which a method must be worse to be left out,
 _LEAST_SHARE = 2 / 3  # and how much of what the other explains it must explain to be kept
@@ -147,13 +146,14 @@ def _fitted(model: LLPClassifier, bags: Bags) -> tuple[LLPClassifier, float]:
 
 def _linear(bags: Bags, seed: int, deadline: float, *, needed: bool) -> BagLogistic | None:
     """The linear model with as many resamples as there is time for; None if not even for a few, unless needed."""
+    usual = BagLogistic(random_state=seed)
     if np.isinf(deadline):
-        return BagLogistic(n_resamples=_MOST_RESAMPLES, tol=_TOL, random_state=seed)
-    _, each = _fitted(BagLogistic(n_resamples=1, tol=_TOL, random_state=seed), bags)
-    n_possible = int(min(_MOST_RESAMPLES, max(0.0, deadline - time.perf_counter()) / each))
+        return usual
+    _, each = _fitted(BagLogistic(n_resamples=1, random_state=seed), bags)
+    n_possible = int(min(usual.n_resamples, max(0.0, deadline - time.perf_counter()) / each))
     if n_possible < _LEAST_RESAMPLES and not needed:
         return None
-    return BagLogistic(n_resamples=n_possible, tol=_TOL, random_state=seed)
+    return BagLogistic(n_resamples=n_possible, random_state=seed)
 
 
 def _weighted(models: list[Any], bags: Bags) -> tuple[Array, list[float | None]]:

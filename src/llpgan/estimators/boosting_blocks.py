@@ -10,7 +10,7 @@ from llpgan.estimators.bag_blocks import FeaturesOf, bag_runs
 from llpgan.estimators.shift_losses import ShiftLoss
 from llpgan.utils.arrays import Array
 
-ROWS_FOR_SPLITS = 2**20  # of more rows, as many at equal steps choose the splits; all give leaves their values
+ROWS_FOR_SPLITS = 2**19  # of more rows, as many at equal steps choose the splits; all give leaves their values
 _ROWS_A_BLOCK = 2**18
 
 # From the bags of a block to their loss.

@@ -40,9 +40,6 @@ def default_method(bags: Bags, random_state: int = 0, time_limit: float | None =
     if bags.instances.ndim == 2:
         if is_stored(bags.instances):
             return _timed(estimator_class("DLLP")(), bags, random_state, "the rows stay on disk")
-        if bags.weights is not None or bags.known is not None or bags.bag_weights is not None:
-            why = "it takes weights, and bags of which less is known than all shares"
-            return DefaultMethod(estimator_class("BagLogistic")(), why)
         why = "for tables it weighs trees and a linear model by held-out bags"
         return DefaultMethod(estimator_class("AutoLLP")(time_limit=time_limit), why, time_limit)
     if chooses_by_held_out_bags(bags):
