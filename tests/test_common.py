@@ -4,6 +4,7 @@ import os
 import pickle
 import re
 import warnings
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -16,9 +17,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import llpgan
-from llpgan import Bags
+from llpgan import BagBoosting, BagLogistic, Bags
 from llpgan.bags import fit_warnings
-from llpgan.estimators import METHODS
+from llpgan.estimators import METHODS, auto_llp
 
 THIN = {name for name in METHODS if issubclass(getattr(llpgan, name), llpgan.DLLP)} - {"DLLP"}
 # What is DLLP but for its loss or its batches stands for others of its kind, so that the suite takes minutes. With
@@ -37,13 +38,20 @@ def quick(made):
     return [e.set_params(epochs=20) if type(e).__name__ in THIN else e for e in made]
 
 
-QUICK = {"random_state": 0, "epochs": 40, "n_restarts": 2, "n_resamples": 5, "n_models": 2}
+QUICK = {"random_state": 0, "epochs": 40, "n_restarts": 2, "n_resamples": 5, "n_models": 3}
 SLOW = {"LLPGAN", "ConvSVM", "AlterSVM", "AutoLLP"} | THIN  # a second or two each time, or much the same as DLLP
 each_estimator = pytest.mark.parametrize(
     "estimator",
     [pytest.param(e, marks=[pytest.mark.slow] * (type(e).__name__ in SLOW)) for e in quick(estimators(**QUICK))],
     ids=lambda e: type(e).__name__,
 )
+
+
+@pytest.fixture(autouse=True)
+def quick_parts(monkeypatch):
+    """What AutoLLP weighs has no settings from outside: fewer models and resamples do here as well."""
+    monkeypatch.setattr(auto_llp, "BagBoosting", partial(BagBoosting, n_models=2))
+    monkeypatch.setattr(auto_llp, "BagLogistic", partial(BagLogistic, n_resamples=5))
 
 
 WEIGHTS = [
