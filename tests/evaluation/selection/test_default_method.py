@@ -1,9 +1,12 @@
 """The method that is taken where none is named."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from llpgan import DLLP, AutoLLP, Bags
+from llpgan.bags.stored_instances import StoredInstances
 from llpgan.evaluation.selection import default_method as module
 from llpgan.evaluation.selection.default_method import chooses_by_held_out_bags, default_method
 
@@ -22,6 +25,13 @@ def test_tables_are_learned_by_the_automatic_choice(bags):
     assert isinstance(found.method, AutoLLP)
     assert found.method.time_limit == found.seconds == 9
     assert "tables" in found.reason
+
+
+def test_stores_and_weighted_rows_are_too(bags, tmp_path):
+    np.save(tmp_path / "rows.npy", bags.instances)
+    stored = replace(bags, instances=StoredInstances(tmp_path / "rows.npy"))
+    for some in (stored, replace(bags, weights=np.ones(len(bags.instances)))):
+        assert isinstance(default_method(some).method, AutoLLP)
 
 
 @pytest.mark.slow

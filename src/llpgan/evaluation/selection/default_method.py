@@ -38,8 +38,6 @@ def default_method(bags: Bags, random_state: int = 0, time_limit: float | None =
     too long for that, and there LLPGAN and DLLP come out alike (``docs/reproduction.md``): the quicker is taken.
     """
     if bags.instances.ndim == 2:
-        if is_stored(bags.instances):
-            return _timed(estimator_class("DLLP")(), bags, random_state, "the rows stay on disk")
         why = "for tables it weighs trees and a linear model by held-out bags"
         return DefaultMethod(estimator_class("AutoLLP")(time_limit=time_limit), why, time_limit)
     if chooses_by_held_out_bags(bags):
