@@ -1,3 +1,4 @@
+import os
 from dataclasses import replace
 
 import numpy as np
@@ -145,3 +146,13 @@ def test_the_seed_draws_the_resamples(bags):
     )
     np.testing.assert_array_equal(one, same)
     assert not np.array_equal(one, other)
+
+
+def test_the_number_of_threads_changes_nothing(bags, monkeypatch):
+    found = []
+    for n_cores in (1, 3):
+        monkeypatch.setattr(os, "sched_getaffinity", lambda _, n=n_cores: set(range(n)), raising=False)
+        losses = losses_of(bags, np.full((2, bags.n_bags), 0.1))
+        found.append(losses(np.ones((2, bags.instances.shape[1] + 1)), np.arange(2)))
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_array_equal(one, other)
