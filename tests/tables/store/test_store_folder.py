@@ -10,7 +10,7 @@ import pyarrow.csv
 import pytest
 
 import llpgan
-from llpgan import DLLP, LLPGAN, BagLogistic, Bags
+from llpgan import DLLP, LLPGAN, AutoLLP, BagLogistic, Bags
 from llpgan.bags.stored_instances import StoredInstances
 from llpgan.cli import main
 from llpgan.tables import rows
@@ -215,8 +215,8 @@ def test_predictions_of_an_array_in_a_file(files, capsys):
     np.testing.assert_allclose(found, llpgan.load("model").predict_proba(instances)[:, 1], rtol=1e-12)
 
 
-def test_without_a_method_a_store_is_learned_by_a_network(store):
+def test_without_a_method_a_store_is_learned_as_other_tables(store):
     from llpgan.evaluation.selection.default_method import default_method
 
-    assert isinstance(default_method(open_store(store)).method, DLLP)
+    assert isinstance(default_method(open_store(store)).method, AutoLLP)
     shutil.rmtree(store)
