@@ -112,9 +112,21 @@ def page(rows: list[Row], theirs: dict[str, dict[str, float]]) -> str:
         "the bags, splits and encoding of Franco et al. (2024); made from `adult_llp.jsonl`. Ours with default "
         "settings; theirs as published, each with the settings that held-out bags chose. Best of eight: the best "
         "of their methods on that data set, which only test labels can tell. Naming the majority class has 76.1 "
-        f"to 76.5.\n\nAt or above the best of eight: {counts}."
+        f"to 76.5.{of_earlier_defaults(rows)}\n\nAt or above the best of eight: {counts}."
     )
     return as_markdown("Adult in 28 published ways of making bags", about, found)
+
+
+def of_earlier_defaults(rows: list[Row]) -> str:
+    """What is to be said of rows that were measured before defaults changed; nothing if there are none."""
+    said: dict[str, set[int]] = {}
+    for row in rows:
+        if "defaults" in row:
+            said.setdefault(row["defaults"], set()).add(row["execution"])
+    return "".join(
+        f" Executions {', '.join(map(str, sorted(numbers)))} were measured with earlier defaults ({defaults})."
+        for defaults, numbers in said.items()
+    )
 
 
 def summary(rows: list[Row], theirs: dict[str, dict[str, float]]) -> list[Row]:
