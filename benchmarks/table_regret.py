@@ -96,9 +96,10 @@ def measured(problem: str) -> Row:
 def auc_of(method: LLPClassifier, problem: Problem) -> float | None:
     """None where a method refuses the bags."""
     try:
-        probabilities = method.fit_bags(problem.bags).predict_proba(problem.test_instances)
+        method.fit_bags(problem.bags)
     except (MemoryError, ValueError):
         return None
+    probabilities = method.predict_encoded(problem.test_instances)
     scores = label_scores(problem.test_labels, probabilities, problem.bags.classes)
     return None if scores.auc is None else round(scores.auc.value, 5)
 

@@ -7,6 +7,7 @@ from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from llpgan.bags import Bags
@@ -20,6 +21,7 @@ from llpgan.utils.parameter_checks import Interval
 
 _LEAST_RESAMPLES = 3
 _FEWEST_BAGS = 10  # for trees, under covariate shift
+_FOR_FEW_BAGS = {"n_resamples": 20, "tol": 1e-3}  # a search that ends early does not get to their noise
 _STANDARD_ERRORS = 2.0  # by which a method must be worse to be left out,
 _LEAST_SHARE = 2 / 3  # and how much of what the other explains it must explain to be kept
 _TREES_UNDER_LABEL_SHIFT = 2 / 3
@@ -147,13 +149,15 @@ def _fitted(model: LLPClassifier, bags: Bags) -> tuple[LLPClassifier, float]:
 def _linear(bags: Bags, seed: int, deadline: float, *, needed: bool) -> BagLogistic | None:
     """The linear model with as many resamples as there is time for; None if not even for a few, unless needed."""
     usual = BagLogistic(random_state=seed)
+    if bags.n_bags < _FEWEST_BAGS:
+        usual.set_params(**_FOR_FEW_BAGS)
     if np.isinf(deadline):
         return usual
-    _, each = _fitted(BagLogistic(n_resamples=1, random_state=seed), bags)
+    _, each = _fitted(clone(usual).set_params(n_resamples=1), bags)
     n_possible = int(min(usual.n_resamples, max(0.0, deadline - time.perf_counter()) / each))
     if n_possible < _LEAST_RESAMPLES and not needed:
         return None
-    return BagLogistic(n_resamples=n_possible, random_state=seed)
+    return usual.set_params(n_resamples=n_possible)
 
 
 def _weighted(models: list[Any], bags: Bags) -> tuple[Array, list[float | None]]:
