@@ -1,7 +1,6 @@
 """The right method by itself: trees and a linear model, weighted by what held-out bags say of them."""
 
 import time
-import warnings
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar, Self
@@ -11,7 +10,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from llpgan.bags import Bags
-from llpgan.bags.fit_warnings import TrainingWarning, tell_nothing
+from llpgan.bags.fit_warnings import tell_nothing, trials
 from llpgan.estimators.bag_boosting import BagBoosting
 from llpgan.estimators.bag_logistic import BagLogistic
 from llpgan.estimators.base import LLPClassifier
@@ -139,8 +138,7 @@ class AutoLLP(LLPClassifier):
 def _fitted(model: LLPClassifier, bags: Bags) -> tuple[LLPClassifier, float]:
     """The trained method, without the preprocessing, which is the whole's; and how long it took."""
     started = time.perf_counter()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", TrainingWarning)  # of the whole they are said
+    with trials():
         model.fit_bags(bags)
     model.encoder_ = None
     return model, time.perf_counter() - started
