@@ -143,7 +143,8 @@ def page(rows: list[Row]) -> str:
     """The table with its explanation."""
     text = (
         "Accuracy on test instances (%) after the last epoch, mean and standard deviation over draws of bags; "
-        "default settings, one network and one number of epochs for all methods of a problem; made from "
+        "default settings (but for the network, and on the election a rate of 0.001 without calibration), one "
+        "network and one number of epochs for all methods of a problem; made from "
         "`methods_since.jsonl`. Time is of one processor core, relative to DLLP's on the same bags."
     )
     return as_markdown("The deep methods since the paper", text, summary(rows))
