@@ -39,7 +39,8 @@ def quick(made):
 
 
 QUICK = {"random_state": 0, "epochs": 40, "n_restarts": 2, "n_resamples": 5, "n_models": 3}
-SLOW = {"LLPGAN", "ConvSVM", "AlterSVM", "AutoLLP"} | THIN  # a second or two each time, or much the same as DLLP
+# A second or two each time, or much the same as DLLP.
+SLOW = {"LLPGAN", "ConvSVM", "AlterSVM", "AutoLLP", "BagBoosting"} | THIN
 each_estimator = pytest.mark.parametrize(
     "estimator",
     [pytest.param(e, marks=[pytest.mark.slow] * (type(e).__name__ in SLOW)) for e in quick(estimators(**QUICK))],

@@ -16,6 +16,8 @@ from llpgan.cli import main
 from llpgan.cli.command_options import options_of
 from tests.cli.test_main import FIT, files, rows_of  # noqa: F401, a fixture
 
+pytestmark = pytest.mark.slow  # many seconds together
+
 BAGS = ["people.csv", "--bag", "state"]
 REPORT = ["--report", "false"]
 

@@ -26,6 +26,8 @@ from llpgan.persistence.onnx.table_graph import table_instances
 from llpgan.tables import TableEncoder, open_rows
 from tests.test_import import python
 
+pytestmark = pytest.mark.slow  # many seconds together
+
 QUICK = {"random_state": 0, "epochs": 2, "n_restarts": 0, "max_cuts": 3, "n_resamples": 3}
 each_method = pytest.mark.parametrize(
     "method",

@@ -7,7 +7,7 @@ from dataclasses import fields
 import numpy as np
 import pytest
 import torch
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 
@@ -300,6 +300,7 @@ FIELDS = st.sampled_from([field.name for field in fields(Manifest) if field.name
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@example(field="class_type", value="a")
 @given(field=FIELDS, value=TREE)
 def test_whatever_is_in_a_field_a_model_is_loaded_or_refused_by_name(saved, field, value):
     before = (saved / "model.json").read_bytes()

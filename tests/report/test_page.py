@@ -15,6 +15,8 @@ from llpgan.report import GroupSharesDisplay, render, tell
 from llpgan.report.data_tables import MOST_ROWS
 from tests.report.conftest import page_on, told
 
+pytestmark = pytest.mark.slow  # many seconds together
+
 SECTIONS = {  # with labels
     "table": ["summary", "data", "bags", "probabilities", "importance", "without-labels", "labels"],
     "three classes": [

@@ -10,6 +10,8 @@ from llpgan import DLLP, LLPGAN
 from llpgan.training.augmentation import flips, shifts, shifts_and_flips
 from llpgan.training.networks import cifar_classifier
 
+pytestmark = pytest.mark.slow  # many seconds together
+
 
 @pytest.mark.parametrize("augment", [shifts, flips, shifts_and_flips])
 @pytest.mark.parametrize("dtype", [torch.uint8, torch.float32])

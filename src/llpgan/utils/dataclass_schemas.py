@@ -1,11 +1,14 @@
 """Whether values are what a dataclass declares, so that no file can give an object of another shape."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, fields
 from types import UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
+
+_CLASS_TYPE = re.compile(r"[<>=|][biufUO]\d*")  # of numbers, text and objects, as ``dtype.str`` writes them
 
 
 def refuse_misfit(kind: Any, values: Mapping[str, Any]) -> None:
@@ -59,8 +62,7 @@ def matches(value: Any, hint: Any) -> bool:
 def refuse_other_type(name: str, values: Sequence[Any]) -> None:
     """Refuse the name of a type that cannot be that of classes with these names."""
     try:
-        kind = np.dtype(name)
-        same = kind.kind in "biufUO" and np.array(values, dtype=kind).tolist() == list(values)
+        same = bool(_CLASS_TYPE.fullmatch(name)) and np.array(values, dtype=name).tolist() == list(values)
     except (TypeError, ValueError, OverflowError, SyntaxError):
         same = False
     if not same:

@@ -9,6 +9,8 @@ from llpgan.bags.fit_warnings import TrainingWarning
 from llpgan.training import networks
 from llpgan.training.networks.first_weights import relative_spread
 
+pytestmark = pytest.mark.slow  # many seconds together
+
 LEAST_SPREAD = 0.1
 CLASSIFIERS = [getattr(networks, name) for name in networks.__all__ if name.endswith("_classifier")]
 CLASSIFIERS = [make for make in CLASSIFIERS if make is not networks.check_classifier]
