@@ -12,6 +12,8 @@ import pytest
 import llpgan
 from llpgan.cli import main
 
+pytestmark = pytest.mark.slow  # many seconds together
+
 
 @pytest.fixture
 def files(tmp_path, monkeypatch):

@@ -17,6 +17,8 @@ from llpgan.training.networks import ladder_mnist_classifier, mlp_classifier, ml
 from llpgan.training.objectives import GENERATOR_LOSSES, NOISES, AdversarialObjective, Player, ProportionObjective
 from tests.plain import plain_mlp
 
+pytestmark = pytest.mark.slow  # many seconds together
+
 FABRIC = Fabric(accelerator="cpu", devices=1, precision="64-true")
 
 
