@@ -103,9 +103,7 @@ class Bags:
         if self.weights is not None:
             object.__setattr__(self, "weights", validation.weights(self.weights, len(self.bag_index), "weights"))
             validation.no_weightless_bag(self.totals, self.bag_ids)
-            if (
-                self.known is not None
-            ):  # a row of weight three is three rows, also where noise is weighed against them
+            if self.known is not None:  # a row of weight three is three rows, also beside noise
                 object.__setattr__(self, "known", replace(self.known, sizes=self.totals))
         if self.bag_weights is not None:
             found = validation.weights(self.bag_weights, self.n_bags, "bag_weights")

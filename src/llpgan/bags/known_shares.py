@@ -126,9 +126,7 @@ def denoised(predicted: Table, given: Table, variance: Table) -> Table:
     scale = variance[:, None]
     shift = np.log(predicted) + given / scale - np.log(scale)  # q = scale · ω(shift + μ), as ω + log ω = z
     level = ((predicted - given) / scale).max(axis=1, keepdims=True)  # some q_k is not above the predicted one
-    for _ in range(
-        _NEWTON_STEPS
-    ):  # Σ q is convex and rises with μ: from above, Newton's steps go down to the root
+    for _ in range(_NEWTON_STEPS):  # Σ q is convex and rises with μ: Newton's steps from above go down to the root
         omega = wrightomega(shift + level)
         excess = scale * omega.sum(axis=1, keepdims=True) - 1
         if np.abs(excess).max() < _CLOSE:
