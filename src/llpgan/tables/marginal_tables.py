@@ -180,21 +180,7 @@ class MarginalTables:
         for row in np.flatnonzero(np.isnan(numbers).any(axis=1)).tolist():
             raise ValueError(f"{rows.name}: row {row} has no count of class {names[_first_nan(numbers[row])]!r}")
         values = _values_of(keys)
-        place = {name: {value: i for i, value in enumerate(known)} for name, known in values.items()}
-        counts = {
-            (a, b): np.full((len(values[a]), len(values[b]), len(names)), np.nan)
-            for a, b in combinations(values, 2)
-            if any({a, b} == {first, second} for first, second in zip(keys[0], keys[2], strict=True))
-        }
-        for row, (first, value, second, other) in enumerate(zip(*keys, strict=True)):
-            if first == second:
-                raise ValueError(f"{rows.name}: row {row} names the column {first!r} twice")
-            if (first, second) not in counts:
-                first, value, second, other = second, other, first, value
-            cell = counts[first, second][place[first][value], place[second][other]]
-            if not np.isnan(cell).all():
-                raise ValueError(f"{rows.name}: row {row}: {first}={value!r}, {second}={other!r} is there twice")
-            cell[:] = numbers[row]
+        counts = _cells(rows.name, values, keys, numbers)
         if threshold == 0:
             counts = {pair: np.nan_to_num(cells) for pair, cells in counts.items()}
         return cls(values, counts, np.array(names), sd, threshold)
@@ -319,6 +305,29 @@ def _values_of(keys: Sequence[Sequence[str]]) -> dict[str, tuple[str, ...]]:
     for name, value in _entries(keys):
         found.setdefault(name, set()).add(value)
     return {name: tuple(sorted(values)) for name, values in found.items()}
+
+
+def _cells(
+    file: str, values: Mapping[str, Sequence[str]], keys: Sequence[Sequence[str]], numbers: Table
+) -> dict[Pair, Table]:
+    """The table of each pair of columns that is named, filled row by row; NaN where a cell has no row."""
+    named = {frozenset(pair) for pair in zip(keys[0], keys[2], strict=True)}
+    counts = {
+        (a, b): np.full((len(values[a]), len(values[b]), numbers.shape[1]), np.nan)
+        for a, b in combinations(values, 2)
+        if {a, b} in named
+    }
+    place = {name: {value: i for i, value in enumerate(known)} for name, known in values.items()}
+    for row, (first, value, second, other) in enumerate(zip(*keys, strict=True)):
+        if first == second:
+            raise ValueError(f"{file}: row {row} names the column {first!r} twice")
+        if (first, second) not in counts:
+            first, value, second, other = second, other, first, value
+        cell = counts[first, second][place[first][value], place[second][other]]
+        if not np.isnan(cell).all():
+            raise ValueError(f"{file}: row {row}: {first}={value!r}, {second}={other!r} is there twice")
+        cell[:] = numbers[row]
+    return counts
 
 
 def _entries(keys: Sequence[Sequence[str]]) -> Iterator[tuple[str, str]]:
