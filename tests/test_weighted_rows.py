@@ -1,5 +1,7 @@
 """A weight of three is the same as the row three times, for every method that takes weights; others refuse."""
 
+import re
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -8,7 +10,8 @@ import pytest
 import torch
 from sklearn.base import clone
 
-from llpgan import DLLP, BagLogistic, Bags, InvCal, LaplacianMeanMap, MeanMap
+from llpgan import DLLP, AlterSVM, BagLogistic, Bags, InvCal, LaplacianMeanMap, MeanMap
+from llpgan.bags.known_shares import KnownShares
 from llpgan.cli import main
 from llpgan.estimators import METHODS, estimator_class
 from llpgan.evaluation import bag_scores, estimate_accuracy, judge_without_labels
@@ -82,13 +85,34 @@ def test_a_network_in_full_batch_learns_the_same(weighted_and_repeated):
     )
 
 
+QUICK = {"epochs": 1, "n_resamples": 1, "n_models": 2, "calibrate": False}
+
+
 @pytest.mark.parametrize("name", METHODS)
 def test_every_method_takes_weights_or_says_that_it_cannot(name, weighted_and_repeated):
-    method = estimator_class(name)
+    method = estimator_class(name)()
+    method.set_params(**{setting: value for setting, value in QUICK.items() if setting in method.get_params()})
     if method.takes_weights:
+        assert np.isfinite(method.fit_bags(weighted_and_repeated[0]).predict_proba(np.zeros((1, 3)))).all()
         return
-    with pytest.raises(ValueError, match="cannot weigh rows"):
-        method().fit_bags(weighted_and_repeated[0])
+    with pytest.raises(ValueError, match=f"{name} cannot weigh rows"):
+        method.fit_bags(weighted_and_repeated[0])
+
+
+@pytest.mark.parametrize(
+    ("takes", "given"),
+    [
+        ("takes_weights", dict(weights=np.ones(240))),
+        ("takes_bag_weights", dict(bag_weights=np.ones(12))),
+        ("takes_partial", dict(known=KnownShares(np.zeros((12, 2)), np.ones((12, 2)), None, np.full(12, 20.0)))),
+    ],
+)
+def test_a_method_that_cannot_names_all_that_can(rows, takes, given):
+    bags = replace(Bags.from_labels(*rows[:3]), **given)
+    with pytest.raises(ValueError, match=r"can|learn from") as error:
+        AlterSVM().fit_bags(bags)
+    can = {name for name in METHODS if getattr(estimator_class(name), takes)}
+    assert set(re.findall(r"\w+", str(error.value).split(";")[1])) & set(METHODS) == can
 
 
 def test_sample_weight_is_how_much_a_row_counts_in_its_bag(rows):

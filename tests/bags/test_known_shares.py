@@ -134,7 +134,9 @@ def test_what_is_known_goes_with_a_part_of_the_bags(rows, shares):
 def test_a_method_that_needs_all_shares_says_so(rows, shares):
     instances, _, bag = rows
     bags = Bags.from_arrays(instances, bag, upper=np.minimum(shares + 0.1, 1))
-    with pytest.raises(ValueError, match=r"MeanMap needs all shares of each bag.*BagLogistic, DLLP and LLPGAN"):
+    with pytest.raises(
+        ValueError, match=r"MeanMap needs all shares of each bag.*BagLogistic, DLLP, LLPGAN and LLPVAT"
+    ):
         MeanMap().fit_bags(bags)
 
 

@@ -341,8 +341,8 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if bags.known is not None and not self.takes_partial:
             raise ValueError(
                 f"{type(self).__name__} needs all shares of each bag, without noise; "
-                f"AutoLLP, BagBoosting, BagLogistic, DLLP and LLPGAN learn from bounds, unknown shares and noise "
-                f"of known size"
+                f"AutoLLP, BagBoosting, BagLogistic, DLLP, LLPGAN and LLPVAT learn from bounds, unknown shares "
+                f"and noise of known size"
             )
 
     def _finish(self, bags: Bags) -> Self:

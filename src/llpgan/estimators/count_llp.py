@@ -3,14 +3,14 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from llpgan.estimators.dllp import DLLP
+from llpgan.estimators.dllp import DLLPVariant
 from llpgan.training.losses import ProportionLoss
 from llpgan.training.losses.counts import HEADS, CountLoss
 from llpgan.utils.parameter_checks import StrOptions
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class CountLLP(DLLP):
+class CountLLP(DLLPVariant):
     """The likelihood of class counts (CountLoss, Shukla et al., 2023; LLP-PVC, 2026).
 
     Minimises −mean_i Σ_k log P(S_ik = m_i p_ik): for each class the number of its members in a bag, a sum of
@@ -48,7 +48,7 @@ class CountLLP(DLLP):
     proportion_loss: str = "counts"
 
     _parameter_constraints: ClassVar = {
-        **DLLP._parameter_constraints,
+        **DLLPVariant._parameter_constraints,
         "heads": [StrOptions(set(HEADS))],
         "proportion_loss": [StrOptions({"counts"})],
         "mini_bag_size": [None],

@@ -74,3 +74,15 @@ class DLLP(DeepClassifier):
         return ProportionObjective(
             classifier=classifier, proportion_loss=self.bag_loss(), entropy_weight=self.entropy_weight
         )
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class DLLPVariant(DLLP):
+    """Base class of methods that are DLLP with a loss or bags of their own.
+
+    These losses know neither weights nor shares of which less is known than a full vector.
+    """
+
+    takes_weights: ClassVar = False
+    takes_bag_weights: ClassVar = False
+    takes_partial: ClassVar = False

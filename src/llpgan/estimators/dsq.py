@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from llpgan.estimators.dllp import DLLP
+from llpgan.estimators.dllp import DLLPVariant
 from llpgan.utils.parameter_checks import StrOptions
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class DSQ(DLLP):
+class DSQ(DLLPVariant):
     """The debiased square (2024): for bags drawn at random, an unbiased estimate of instances' squared loss.
 
     Minimises m‖p_i − p̄_i‖² less an estimate of (m − 1)‖E f − π‖² from the step's other bags. Where bags are not
@@ -44,7 +44,7 @@ class DSQ(DLLP):
     proportion_loss: str = "dsq"
 
     _parameter_constraints: ClassVar = {
-        **DLLP._parameter_constraints,
+        **DLLPVariant._parameter_constraints,
         "proportion_loss": [StrOptions({"dsq"})],
         "mini_bag_size": [None],
     }

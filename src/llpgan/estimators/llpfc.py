@@ -5,7 +5,7 @@ from numbers import Integral
 from typing import ClassVar
 
 from llpgan.bags import Bags
-from llpgan.estimators.dllp import DLLP
+from llpgan.estimators.dllp import DLLPVariant
 from llpgan.training.bag_transforms import GroupedBags
 from llpgan.training.batches import BagDataset
 from llpgan.training.distributed import Ranks
@@ -13,7 +13,7 @@ from llpgan.utils.parameter_checks import Interval, StrOptions
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class LLPFC(DLLP):
+class LLPFC(DLLPVariant):
     """Forward correction of label noise (Zhang, Wang and Scott, 2022).
 
     Bags are dealt to groups of as many as there are classes. Which of the group's bags an instance is in is a
@@ -50,12 +50,8 @@ class LLPFC(DLLP):
     regroup_every: int = 1
     proportion_loss: str = "exact"
 
-    takes_weights: ClassVar = False
-    takes_bag_weights: ClassVar = False
-    takes_partial: ClassVar = False
-
     _parameter_constraints: ClassVar = {
-        **DLLP._parameter_constraints,
+        **DLLPVariant._parameter_constraints,
         "regroup_every": [Interval(Integral, 1, None, closed="left")],
         "proportion_loss": [StrOptions({"exact"})],
     }

@@ -5,7 +5,7 @@ from numbers import Real
 from typing import ClassVar
 
 from llpgan.bags import Bags
-from llpgan.estimators.dllp import DLLP
+from llpgan.estimators.dllp import DLLPVariant
 from llpgan.training.bag_transforms import MixedBags
 from llpgan.training.batches import BagDataset
 from llpgan.training.distributed import Ranks
@@ -13,7 +13,7 @@ from llpgan.utils.parameter_checks import Interval, StrOptions
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class MixBag(DLLP):
+class MixBag(DLLPVariant):
     """Bag-level augmentation (Asanomi, Matsuo, Suehiro and Bise, 2023).
 
     A bag of a step is replaced, every other time, by a sample from it and a sample from another bag, together as
@@ -52,12 +52,8 @@ class MixBag(DLLP):
     confidence: float = 0.99
     proportion_loss: str = "exact"
 
-    takes_weights: ClassVar = False
-    takes_bag_weights: ClassVar = False
-    takes_partial: ClassVar = False
-
     _parameter_constraints: ClassVar = {
-        **DLLP._parameter_constraints,
+        **DLLPVariant._parameter_constraints,
         "mix_probability": [Interval(Real, 0, 1, closed="both")],
         "confidence": [Interval(Real, 0, 1, closed="neither")],
         "proportion_loss": [StrOptions({"exact"})],

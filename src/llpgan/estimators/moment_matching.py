@@ -4,14 +4,14 @@ from dataclasses import dataclass
 from numbers import Integral
 from typing import ClassVar
 
-from llpgan.estimators.dllp import DLLP
+from llpgan.estimators.dllp import DLLPVariant
 from llpgan.training.losses import ProportionLoss
 from llpgan.training.losses.moments import FORMS, MomentLoss
 from llpgan.utils.parameter_checks import Interval, StrOptions
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class MomentMatching(DLLP):
+class MomentMatching(DLLPVariant):
     """Moment matching for label proportions (LLP-MM): DLLP with the laws of counts among up to R members.
 
     The mean prediction of a bag does not tell a network that knows its instances from one that gives each the
@@ -52,7 +52,7 @@ class MomentMatching(DLLP):
     proportion_loss: str = "moments"
 
     _parameter_constraints: ClassVar = {
-        **DLLP._parameter_constraints,
+        **DLLPVariant._parameter_constraints,
         "order": [Interval(Integral, 1, None, closed="left")],
         "form": [StrOptions(set(FORMS))],
         "proportion_loss": [StrOptions({"moments"})],

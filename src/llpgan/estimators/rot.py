@@ -4,14 +4,14 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import ClassVar
 
-from llpgan.estimators.dllp import DLLP
+from llpgan.estimators.dllp import DLLPVariant
 from llpgan.training.losses import ProportionLoss
 from llpgan.training.losses.transport import TransportLoss
 from llpgan.utils.parameter_checks import Interval, StrOptions
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class ROT(DLLP):
+class ROT(DLLPVariant):
     """Relaxed optimal transport (Dulac-Arnold, Zeghidour, Cuturi, Beyer and Vert, 2019).
 
     Minimises (1 − w) · DLLP's loss + w · cross-entropy of the instances' labels, where the labels of a bag are the
@@ -60,7 +60,7 @@ class ROT(DLLP):
     proportion_loss: str = "transport"
 
     _parameter_constraints: ClassVar = {
-        **DLLP._parameter_constraints,
+        **DLLPVariant._parameter_constraints,
         "transport_weight": [Interval(Real, 0, 1, closed="both")],
         "hard": ["boolean"],
         "epsilon": [Interval(Real, 0, None, closed="neither")],
