@@ -24,6 +24,7 @@ from llpgan.estimators.training_setup import checkpoint_of, listeners_of, plan_o
 from llpgan.training.augmentation import AUGMENTATIONS, Augment
 from llpgan.training.batches import BagDataset
 from llpgan.training.chunked_gradients import as_tensor, refuse_batch_norm
+from llpgan.training.coarse_images import check_coarse, show_coarse
 from llpgan.training.devices import device_named, launched, precision_for
 from llpgan.training.distributed import Ranks
 from llpgan.training.epoch_history import EpochHistory
@@ -98,6 +99,10 @@ class DeepClassifier(LLPClassifier):
         an eighth of their height and width, and "shifts_and_flips" also mirrors half of them. A callable takes a
         batch of instances on the device and returns another of the same shape. The proportions of bags stay the
         same. None means no augmentation.
+    coarse_until : float, default=0.0
+        The fraction of the epochs until which training sees images at half their height and width. Such epochs
+        take about a quarter of the time, and large bags of images of many pixels are often learned only with them.
+        The network must take images of any size. 0 means that all epochs see images as they are.
     validation_fraction : float, default=0.0
         The fraction of bags that is held out of training. If there are any, the model keeps the last epoch that
         fits them as well as the best epoch does, within one standard error over bags.
@@ -154,6 +159,7 @@ class DeepClassifier(LLPClassifier):
     decay_from: float = 0.5
     average: float = 0.999
     augment: str | Augment | None = None
+    coarse_until: float = 0.0
     validation_fraction: float = 0.0
     patience: int | None = None
     calibrate: bool | None = None
@@ -180,6 +186,7 @@ class DeepClassifier(LLPClassifier):
         "decay_from": [Interval(Real, 0, 1, closed="both")],
         "average": [Interval(Real, 0, 1, closed="left")],
         "augment": [StrOptions(set(AUGMENTATIONS)), callable, None],
+        "coarse_until": [Interval(Real, 0, 1, closed="left")],
         "validation_fraction": [Interval(Real, 0, 1, closed="left")],
         "patience": [Interval(Integral, 1, None, closed="left"), None],
         "calibrate": ["boolean", None],
@@ -283,9 +290,11 @@ class DeepClassifier(LLPClassifier):
         networks = self._networks(Scaling.of(bags.instances, bags.weights))
         classifier = networks["classifier"]
         shown = as_tensor(some_rows(bags.instances, _SETTLED_ON))
+        show_coarse(classifier, self.coarse_until > 0)  # as it sees them first
         if not isinstance(self.classifier, nn.Module) and settles(classifier):
             settle(classifier, shown)
         fit_warnings.warn_of(fit_warnings.lost_signal(signal(classifier, shown)))
+        show_coarse(classifier, False)
         return networks
 
     def _fabric(self) -> Fabric:
@@ -362,6 +371,8 @@ class DeepClassifier(LLPClassifier):
             make = self.classifier or default_pair(shape).classifier
             network = made("classifier", make, shape, n_classes, ACTIVATIONS[self.activation])
         check_classifier(network, shape, n_classes)
+        if self.coarse_until > 0:
+            check_coarse(network, shape, n_classes, self.coarse_until)
         if self.max_instances_per_step is not None:
             refuse_batch_norm(network, f"max_instances_per_step={self.max_instances_per_step}")
         if processes()[0] > 1:

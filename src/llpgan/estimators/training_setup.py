@@ -36,6 +36,7 @@ def plan_of(model: "DeepClassifier", bags: Bags, seed: int) -> Plan:
         average=model.average,
         patience=model.patience,
         augment=_augment(model, bags),
+        coarse_until=model.coarse_until,
     )
 
 

@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from llpgan.bags import validation
@@ -17,7 +18,8 @@ _FURTHEST = 1e15  # from the middle, in units of the scale: its square is still 
 class Scaling(nn.Module):
     """x ↦ (x − shift) / scale, learned from the training instances and kept with the network.
 
-    A constant column has the scale ``TO_ZERO``.
+    A constant column has the scale ``TO_ZERO``. While ``coarse`` is set, images come out at half their height and
+    width (:mod:`llpgan.training.coarse_images`).
 
     >>> Scaling.of(np.array([[0.0], [4.0]]))(torch.tensor([[2.0], [4.0]]))
     tensor([[0.],
@@ -26,6 +28,7 @@ class Scaling(nn.Module):
 
     shift: Tensor
     scale: Tensor
+    coarse: bool = False
 
     def __init__(self, shift: Array, scale: Array) -> None:
         super().__init__()
@@ -45,7 +48,8 @@ class Scaling(nn.Module):
     def forward(self, instances: Tensor) -> Tensor:
         """Instances as the networks see them."""
         scaled = (instances.to(self.shift.dtype) - self.shift) / self.scale
-        return scaled.clamp(-_FURTHEST, _FURTHEST)
+        scaled = scaled.clamp(-_FURTHEST, _FURTHEST)
+        return F.avg_pool2d(scaled, 2) if self.coarse else scaled
 
 
 class Unscaling(nn.Module):

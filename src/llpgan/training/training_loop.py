@@ -17,6 +17,7 @@ from llpgan.training.augmentation import Augment
 from llpgan.training.batches import BagBatch, BagDataset
 from llpgan.training.checkpoints import Checkpoint
 from llpgan.training.chunked_gradients import as_tensor, changed
+from llpgan.training.coarse_images import show_coarse
 from llpgan.training.distributed import Ranks, cuda_devices, lost_ranks_in_words
 from llpgan.training.epoch_choice import bag_loss, kept_epoch, paired_error
 from llpgan.training.objectives import Objective, Paced
@@ -41,10 +42,15 @@ class Plan:
     average: float = 0.999
     patience: int | None = None
     augment: Augment | None = None
+    coarse_until: float = 0.0
 
     def rate_share(self, progress: float) -> float:
         """The learning rate at this part of the training: full, then falling linearly to zero."""
         return 1.0 if progress < self.decay_from else (1 - progress) / (1 - self.decay_from)
+
+    def is_coarse(self, epoch: int) -> bool:
+        """Whether images are seen at half their height and width in this epoch, counted from zero."""
+        return epoch < round(self.coarse_until * self.epochs)
 
 
 @dataclass
@@ -189,6 +195,7 @@ def _train_epoch(run: Run, bags: BagDataset, plan: Plan, device: torch.device) -
     players, epoch, n_steps = run.objective.players, len(run.history), bags.n_steps(plan.bags_a_step)
     for player in players.values():
         player.network.train()
+    show_coarse(players["classifier"].bare, plan.is_coarse(epoch))
     totals: dict[str, Tensor] = defaultdict(lambda: torch.zeros(()))
     for step, batch in enumerate(bags.steps(plan.bags_a_step, plan.seed, epoch)):
         progress = (epoch + step / n_steps) / plan.epochs

@@ -1,0 +1,89 @@
+"""Images at half their height and width in the first epochs: who sees them, and who is refused."""
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from llpgan import DLLP, LLPGAN, LLPVAT
+from llpgan.training.coarse_images import show_coarse
+from llpgan.training.input_scaling import Scaling
+from llpgan.training.networks import Classifier, cifar_classifier, mnist_classifier
+from llpgan.training.training_loop import Plan
+
+pytestmark = pytest.mark.slow  # many seconds together
+
+
+class Watched(nn.Module):
+    """A network that notes the sides of the images it sees while it is trained."""
+
+    def __init__(self, seen: list[tuple[int, ...]]) -> None:
+        super().__init__()
+        self.seen = seen
+        self.network = Classifier(nn.Sequential(nn.AdaptiveAvgPool2d(2), nn.Flatten()), nn.Linear(12, 2))
+
+    def forward(self, images: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        if self.training and torch.is_grad_enabled():
+            self.seen.append(tuple(images.shape[2:]))
+        return self.network(images)
+
+    def __deepcopy__(self, memo: dict) -> "Watched":
+        copied = Watched(self.seen)
+        copied.load_state_dict(self.state_dict())
+        return copied
+
+
+def test_a_coarse_image_has_the_means_of_four_pixels():
+    scaling = Scaling(np.array(0.0), np.array(2.0))
+    image = torch.arange(16.0).reshape(1, 1, 4, 4)
+    assert scaling(image).shape == (1, 1, 4, 4)
+    show_coarse(nn.Sequential(scaling), True)
+    np.testing.assert_array_equal(scaling(image)[0, 0], [[1.25, 2.25], [5.25, 6.25]])
+
+
+@pytest.mark.parametrize(("epochs", "coarse_until", "coarse"), [(10, 0.6, 6), (3, 0.5, 2), (5, 0.0, 0)])
+def test_how_many_epochs_are_coarse(epochs, coarse_until, coarse):
+    plan = Plan(epochs=epochs, bags_a_step=1, seed=0, coarse_until=coarse_until)
+    assert [plan.is_coarse(epoch) for epoch in range(epochs)] == [True] * coarse + [False] * (epochs - coarse)
+
+
+@pytest.mark.parametrize("method", [DLLP, LLPGAN, LLPVAT])
+def test_the_first_epochs_see_half_the_size_and_predictions_the_full_one(method, bags_of_images):
+    seen = []
+    side = bags_of_images.instances.shape[2]
+    model = method(classifier=Watched(seen), epochs=2, coarse_until=0.5, random_state=0).fit_bags(bags_of_images)
+    half = len(seen) // 2
+    assert half > 0
+    assert seen == [(side // 2, side // 2)] * half + [(side, side)] * half
+    assert not any(part.coarse for part in model.classifier_.modules() if isinstance(part, Scaling))
+
+
+def test_a_training_that_is_resumed_among_coarse_epochs_ends_alike(bags_of_images, tmp_path):
+    def stop_in_the_second(model):
+        if (tmp_path / "state").exists():
+            raise KeyboardInterrupt
+        return {}
+
+    settings = {"classifier": Watched([]), "epochs": 3, "coarse_until": 0.67, "random_state": 0}
+    whole = DLLP(**settings).fit_bags(bags_of_images)
+    halted = DLLP(**settings, checkpoint=tmp_path / "state")
+    with pytest.raises(KeyboardInterrupt):
+        halted.fit_bags(bags_of_images, monitor=stop_in_the_second)
+    resumed = halted.fit_bags(bags_of_images)
+    instances = bags_of_images.instances
+    np.testing.assert_array_equal(whole.predict_proba(instances), resumed.predict_proba(instances))
+
+
+def test_a_network_for_one_size_is_refused_before_training(bags_of_images):
+    with pytest.raises(ValueError, match=r"coarse_until=0\.5 needs a network that takes images of any size"):
+        DLLP(classifier=mnist_classifier, coarse_until=0.5).fit_bags(bags_of_images)
+
+
+def test_rows_of_a_table_have_no_half_size(bags):
+    with pytest.raises(ValueError, match=r"coarse_until=0\.5 is for images, not instances of shape \(3,\)"):
+        DLLP(coarse_until=0.5).fit_bags(bags)
+
+
+def test_all_epochs_coarse_is_refused(bags_of_images):
+    with pytest.raises(ValueError, match="coarse_until"):
+        DLLP(classifier=cifar_classifier, coarse_until=1.0).fit_bags(bags_of_images)
