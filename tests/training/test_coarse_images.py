@@ -43,8 +43,7 @@ def test_a_coarse_image_has_the_means_of_four_pixels():
 
 @pytest.mark.parametrize(("epochs", "coarse_until", "coarse"), [(10, 0.6, 6), (3, 0.5, 2), (5, 0.0, 0)])
 def test_how_many_epochs_are_coarse(epochs, coarse_until, coarse):
-    plan = Plan(epochs=epochs, bags_a_step=1, seed=0, coarse_until=coarse_until)
-    assert [plan.is_coarse(epoch) for epoch in range(epochs)] == [True] * coarse + [False] * (epochs - coarse)
+    assert Plan(epochs=epochs, bags_a_step=1, seed=0, coarse_until=coarse_until).coarse_epochs == coarse
 
 
 @pytest.mark.parametrize("method", [DLLP, LLPGAN, LLPVAT])
@@ -72,6 +71,12 @@ def test_a_training_that_is_resumed_among_coarse_epochs_ends_alike(bags_of_image
     resumed = halted.fit_bags(bags_of_images)
     instances = bags_of_images.instances
     np.testing.assert_array_equal(whole.predict_proba(instances), resumed.predict_proba(instances))
+
+
+def test_patience_begins_after_the_coarse_epochs(bags_of_images):
+    settings = {"classifier": Watched([]), "learning_rate": 1e-12, "validation_fraction": 0.5, "patience": 1}
+    model = DLLP(epochs=10, coarse_until=0.4, random_state=0, **settings).fit_bags(bags_of_images)
+    assert 4 < len(model.history_) < 10
 
 
 def test_a_network_for_one_size_is_refused_before_training(bags_of_images):

@@ -48,9 +48,10 @@ class Plan:
         """The learning rate at this part of the training: full, then falling linearly to zero."""
         return 1.0 if progress < self.decay_from else (1 - progress) / (1 - self.decay_from)
 
-    def is_coarse(self, epoch: int) -> bool:
-        """Whether images are seen at half their height and width in this epoch, counted from zero."""
-        return epoch < round(self.coarse_until * self.epochs)
+    @property
+    def coarse_epochs(self) -> int:
+        """How many epochs, the first ones, see images at half their height and width."""
+        return round(self.coarse_until * self.epochs)
 
 
 @dataclass
@@ -90,7 +91,7 @@ class Run:
         """Whether epochs are left, and patience."""
         if len(self.history) >= plan.epochs:
             return False
-        return plan.patience is None or self._epochs_since_best() < plan.patience
+        return plan.patience is None or self._epochs_since_best(plan.coarse_epochs) < plan.patience
 
     def judged(self, losses: list[float]) -> Row:
         """What held-out bags say of this epoch, beside the best until now."""
@@ -112,8 +113,9 @@ class Run:
             self.averaged.module.load_state_dict(self.best)
         return self.averaged.module.eval()
 
-    def _epochs_since_best(self) -> int:
-        losses = [row["held_out_loss"] for row in self.history]
+    def _epochs_since_best(self, first: int) -> int:
+        """Since the best epoch after the first so many, which may not have learned to meet held-out bags."""
+        losses = [row["held_out_loss"] for row in self.history[first:]]
         return len(losses) - 1 - int(np.argmin(losses)) if losses else 0
 
 
@@ -195,7 +197,7 @@ def _train_epoch(run: Run, bags: BagDataset, plan: Plan, device: torch.device) -
     players, epoch, n_steps = run.objective.players, len(run.history), bags.n_steps(plan.bags_a_step)
     for player in players.values():
         player.network.train()
-    show_coarse(players["classifier"].bare, plan.is_coarse(epoch))
+    show_coarse(players["classifier"].bare, epoch < plan.coarse_epochs)
     totals: dict[str, Tensor] = defaultdict(lambda: torch.zeros(()))
     for step, batch in enumerate(bags.steps(plan.bags_a_step, plan.seed, epoch)):
         progress = (epoch + step / n_steps) / plan.epochs

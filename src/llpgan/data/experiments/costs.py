@@ -24,13 +24,17 @@ def seconds(cell: Cell) -> float:
     >>> small = (("classifier", "mnist_classifier"),)
     >>> round(seconds(Cell("cifar10", "DLLP", bag_size=16, epochs=12, settings=small)))
     240
+    >>> coarse = (("coarse_until", 0.5),)
+    >>> round(seconds(Cell("cifar10", "DLLP", bag_size=16, epochs=16, settings=coarse)))
+    2500
     """
     rows = rows_of(cell)
     kind = _kind(cell)
     if cell.method not in ("DLLP", "LLPGAN", "Supervised", "GAN"):
         return _CLASSICAL.get(cell.method, 1.0) * (_COLOUR if kind == "colour" else 1) * rows / 1000
     each = (_LLPGAN if cell.method in ("LLPGAN", "GAN") else _DLLP)[kind]
-    return each * rows * (cell.epochs or _USUAL_EPOCHS) / 1000
+    coarse = float(dict(cell.settings).get("coarse_until", 0.0))  # such epochs have a quarter of the pixels
+    return each * rows * (cell.epochs or _USUAL_EPOCHS) * (1 - 0.75 * coarse) / 1000
 
 
 def _kind(cell: Cell) -> str:
