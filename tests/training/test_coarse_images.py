@@ -1,4 +1,4 @@
-"""Images at half their height and width in the first epochs: who sees them, and who is refused."""
+"""Images that are smaller in the first epochs: who sees them, and who is refused."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from llpgan import DLLP, LLPGAN, LLPVAT
-from llpgan.training.coarse_images import show_coarse
+from llpgan.training.coarse_images import show_at, side_share
 from llpgan.training.input_scaling import Scaling
 from llpgan.training.networks import Classifier, cifar_classifier, mnist_classifier
 from llpgan.training.training_loop import Plan
@@ -33,28 +33,37 @@ class Watched(nn.Module):
         return copied
 
 
-def test_a_coarse_image_has_the_means_of_four_pixels():
+@pytest.mark.parametrize(("share", "sides"), [(0.5, (4, 6)), (0.75, (6, 9)), (1.0, (8, 12))])
+def test_a_smaller_image_shows_the_same(share, sides):
     scaling = Scaling(np.array(0.0), np.array(2.0))
-    image = torch.arange(16.0).reshape(1, 1, 4, 4)
-    assert scaling(image).shape == (1, 1, 4, 4)
-    show_coarse(nn.Sequential(scaling), True)
-    np.testing.assert_array_equal(scaling(image)[0, 0], [[1.25, 2.25], [5.25, 6.25]])
+    show_at(nn.Sequential(scaling), share)
+    slope = torch.linspace(0, 1, 8)[:, None].expand(1, 1, 8, 12)
+    small = scaling(slope)
+    assert small.shape[2:] == sides
+    assert small.mean().item() == pytest.approx(0.25, abs=1e-6)
+    assert (small[0, 0].diff(dim=0) > 0).all()
+    np.testing.assert_allclose(small[0, 0, :, 0], small[0, 0, :, -1], rtol=1e-5)
 
 
-@pytest.mark.parametrize(("epochs", "coarse_until", "coarse"), [(10, 0.6, 6), (3, 0.5, 2), (5, 0.0, 0)])
-def test_how_many_epochs_are_coarse(epochs, coarse_until, coarse):
-    assert Plan(epochs=epochs, bags_a_step=1, seed=0, coarse_until=coarse_until).coarse_epochs == coarse
+@pytest.mark.parametrize("epochs", [1, 3, 10])
+@pytest.mark.parametrize("coarse_until", [0.0, 0.3, 0.5, 0.7, 0.9])
+def test_as_many_epochs_are_coarse_as_the_plan_says(epochs, coarse_until):
+    plan = Plan(epochs=epochs, bags_a_step=1, seed=0, coarse_until=coarse_until)
+    shares = [side_share(epoch / epochs, coarse_until) for epoch in range(epochs)]
+    assert sum(share < 1 for share in shares) == plan.coarse_epochs
+    assert shares == sorted(shares)
 
 
 @pytest.mark.parametrize("method", [DLLP, LLPGAN, LLPVAT])
 def test_the_first_epochs_see_half_the_size_and_predictions_the_full_one(method, bags_of_images):
     seen = []
     side = bags_of_images.instances.shape[2]
-    model = method(classifier=Watched(seen), epochs=2, coarse_until=0.5, random_state=0).fit_bags(bags_of_images)
-    half = len(seen) // 2
-    assert half > 0
-    assert seen == [(side // 2, side // 2)] * half + [(side, side)] * half
-    assert not any(part.coarse for part in model.classifier_.modules() if isinstance(part, Scaling))
+    model = method(classifier=Watched(seen), epochs=4, coarse_until=0.9, random_state=0).fit_bags(bags_of_images)
+    in_an_epoch = len(seen) // 4
+    assert in_an_epoch > 0
+    shares = [0.5, 0.5, 0.5 / 0.9, 0.75 / 0.9]
+    assert seen == [(round(share * side),) * 2 for share in shares for _ in range(in_an_epoch)]
+    assert all(part.side_share == 1 for part in model.classifier_.modules() if isinstance(part, Scaling))
 
 
 def test_a_training_that_is_resumed_among_coarse_epochs_ends_alike(bags_of_images, tmp_path):

@@ -24,7 +24,7 @@ from llpgan.estimators.training_setup import checkpoint_of, listeners_of, plan_o
 from llpgan.training.augmentation import AUGMENTATIONS, Augment
 from llpgan.training.batches import BagDataset
 from llpgan.training.chunked_gradients import as_tensor, refuse_batch_norm
-from llpgan.training.coarse_images import check_coarse, show_coarse
+from llpgan.training.coarse_images import COARSEST, check_coarse, show_at
 from llpgan.training.devices import device_named, launched, precision_for
 from llpgan.training.distributed import Ranks
 from llpgan.training.epoch_history import EpochHistory
@@ -100,9 +100,10 @@ class DeepClassifier(LLPClassifier):
         batch of instances on the device and returns another of the same shape. The proportions of bags stay the
         same. None means no augmentation.
     coarse_until : float, default=0.0
-        The fraction of the epochs until which training sees images at half their height and width. Such epochs
-        take about a quarter of the time, and large bags of images of many pixels are often learned only with them.
-        The network must take images of any size. 0 means that all epochs see images as they are.
+        The fraction of the epochs until which training sees smaller images: with half their height and width for
+        the first half of these epochs, and then growing to full size. This takes less time, and few or large bags
+        of images are often learned only this way. The network must take images of any size. 0 means that all
+        epochs see images as they are.
     validation_fraction : float, default=0.0
         The fraction of bags that is held out of training. If there are any, the model keeps the last epoch that
         fits them as well as the best epoch does, within one standard error over bags.
@@ -290,11 +291,11 @@ class DeepClassifier(LLPClassifier):
         networks = self._networks(Scaling.of(bags.instances, bags.weights))
         classifier = networks["classifier"]
         shown = as_tensor(some_rows(bags.instances, _SETTLED_ON))
-        show_coarse(classifier, self.coarse_until > 0)  # as it sees them first
+        show_at(classifier, COARSEST if self.coarse_until > 0 else 1.0)  # as it sees them first
         if not isinstance(self.classifier, nn.Module) and settles(classifier):
             settle(classifier, shown)
         fit_warnings.warn_of(fit_warnings.lost_signal(signal(classifier, shown)))
-        show_coarse(classifier, False)
+        show_at(classifier, 1.0)
         return networks
 
     def _fabric(self) -> Fabric:

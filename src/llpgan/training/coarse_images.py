@@ -1,8 +1,9 @@
-"""Images at half their height and width for the first epochs, and as they are after that.
+"""Images that are coarse in the first epochs, grow, and are seen as they are in the last.
 
 As long as a network is unsure of every instance, a bag tells it about as much as one label would. A network that
-averages its features over the pixels leaves this state sooner on coarse images: there are a quarter as many
-pixels, and each sees more of the image. The time of a coarse epoch is about a quarter, too.
+averages its features over the pixels leaves this state sooner on coarse images: at half the height and width there
+are a quarter as many pixels, and each sees more of the image; an epoch takes a quarter of the time, too. Images
+then grow a little in each epoch: filters that have learned one scale have to learn anew if it doubles at once.
 """
 
 from torch import nn
@@ -11,12 +12,23 @@ from llpgan.training.input_scaling import Scaling
 from llpgan.training.networks import check_classifier
 from llpgan.training.networks.network_parts import Shape
 
+COARSEST = 0.5  # of the height and of the width
 
-def show_coarse(network: nn.Module, coarse: bool) -> None:
-    """Let the network see images at half their height and width from now on, or as they are."""
+
+def side_share(progress: float, coarse_until: float) -> float:
+    """The share of their height and width with which images are seen at this part of the training.
+
+    >>> [side_share(progress, 0.5) for progress in (0.0, 0.25, 0.375, 0.5, 1.0)]
+    [0.5, 0.5, 0.75, 1.0, 1.0]
+    """
+    return 1.0 if progress >= coarse_until else max(COARSEST, progress / coarse_until)
+
+
+def show_at(network: nn.Module, share: float) -> None:
+    """Let the network see images with this share of their height and width from now on."""
     for part in network.modules():
         if isinstance(part, Scaling):
-            part.coarse = coarse
+            part.side_share = share
 
 
 def check_coarse(network: nn.Module, shape: Shape, n_classes: int, coarse_until: float) -> None:

@@ -18,8 +18,8 @@ _FURTHEST = 1e15  # from the middle, in units of the scale: its square is still 
 class Scaling(nn.Module):
     """x ↦ (x − shift) / scale, learned from the training instances and kept with the network.
 
-    A constant column has the scale ``TO_ZERO``. While ``coarse`` is set, images come out at half their height and
-    width (:mod:`llpgan.training.coarse_images`).
+    A constant column has the scale ``TO_ZERO``. While ``side_share`` is below one, images come out with this share
+    of their height and width (:mod:`llpgan.training.coarse_images`).
 
     >>> Scaling.of(np.array([[0.0], [4.0]]))(torch.tensor([[2.0], [4.0]]))
     tensor([[0.],
@@ -28,7 +28,7 @@ class Scaling(nn.Module):
 
     shift: Tensor
     scale: Tensor
-    coarse: bool = False
+    side_share: float = 1.0
 
     def __init__(self, shift: Array, scale: Array) -> None:
         super().__init__()
@@ -49,7 +49,7 @@ class Scaling(nn.Module):
         """Instances as the networks see them."""
         scaled = (instances.to(self.shift.dtype) - self.shift) / self.scale
         scaled = scaled.clamp(-_FURTHEST, _FURTHEST)
-        return F.avg_pool2d(scaled, 2) if self.coarse else scaled
+        return scaled if self.side_share == 1 else _resized(scaled, self.side_share)
 
 
 class Unscaling(nn.Module):
@@ -62,6 +62,11 @@ class Unscaling(nn.Module):
     def forward(self, scaled: Tensor) -> Tensor:
         """Instances as the user sees them."""
         return scaled * self.scaling.spread + self.scaling.shift
+
+
+def _resized(images: Tensor, share: float) -> Tensor:
+    sides = [round(share * side) for side in images.shape[2:]]
+    return F.interpolate(images, sides, mode="bilinear", antialias=True)
 
 
 def _columns(table: Array, weights: Array | None) -> tuple[Array, Array]:

@@ -17,7 +17,7 @@ from llpgan.training.augmentation import Augment
 from llpgan.training.batches import BagBatch, BagDataset
 from llpgan.training.checkpoints import Checkpoint
 from llpgan.training.chunked_gradients import as_tensor, changed
-from llpgan.training.coarse_images import show_coarse
+from llpgan.training.coarse_images import show_at, side_share
 from llpgan.training.distributed import Ranks, cuda_devices, lost_ranks_in_words
 from llpgan.training.epoch_choice import bag_loss, kept_epoch, paired_error
 from llpgan.training.objectives import Objective, Paced
@@ -50,8 +50,8 @@ class Plan:
 
     @property
     def coarse_epochs(self) -> int:
-        """How many epochs, the first ones, see images at half their height and width."""
-        return round(self.coarse_until * self.epochs)
+        """How many epochs, the first ones, see images smaller than they are."""
+        return sum(epoch / self.epochs < self.coarse_until for epoch in range(self.epochs))
 
 
 @dataclass
@@ -197,7 +197,7 @@ def _train_epoch(run: Run, bags: BagDataset, plan: Plan, device: torch.device) -
     players, epoch, n_steps = run.objective.players, len(run.history), bags.n_steps(plan.bags_a_step)
     for player in players.values():
         player.network.train()
-    show_coarse(players["classifier"].bare, epoch < plan.coarse_epochs)
+    show_at(players["classifier"].bare, side_share(epoch / plan.epochs, plan.coarse_until))
     totals: dict[str, Tensor] = defaultdict(lambda: torch.zeros(()))
     for step, batch in enumerate(bags.steps(plan.bags_a_step, plan.seed, epoch)):
         progress = (epoch + step / n_steps) / plan.epochs

@@ -14,6 +14,7 @@ _LLPGAN = {"table": 0.15, "grey": 1.0, "colour": 16.0}
 _CLASSICAL = {"InvCal": 0.3, "AlterSVM": 10.0, "BagLogistic": 1.8}
 _COLOUR = 8
 _USUAL_EPOCHS = 100
+_PIXELS_WHILE_COARSE = 5 / 12  # a quarter, then growing to all
 
 
 def seconds(cell: Cell) -> float:
@@ -26,15 +27,16 @@ def seconds(cell: Cell) -> float:
     240
     >>> coarse = (("coarse_until", 0.5),)
     >>> round(seconds(Cell("cifar10", "DLLP", bag_size=16, epochs=16, settings=coarse)))
-    2500
+    2833
     """
     rows = rows_of(cell)
     kind = _kind(cell)
     if cell.method not in ("DLLP", "LLPGAN", "Supervised", "GAN"):
         return _CLASSICAL.get(cell.method, 1.0) * (_COLOUR if kind == "colour" else 1) * rows / 1000
     each = (_LLPGAN if cell.method in ("LLPGAN", "GAN") else _DLLP)[kind]
-    coarse = float(dict(cell.settings).get("coarse_until", 0.0))  # such epochs have a quarter of the pixels
-    return each * rows * (cell.epochs or _USUAL_EPOCHS) * (1 - 0.75 * coarse) / 1000
+    coarse = float(dict(cell.settings).get("coarse_until", 0.0))
+    pixels = 1 - coarse * (1 - _PIXELS_WHILE_COARSE)
+    return each * rows * (cell.epochs or _USUAL_EPOCHS) * pixels / 1000
 
 
 def _kind(cell: Cell) -> str:
