@@ -1,8 +1,10 @@
 import errno
 import fcntl
+import os
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -89,6 +91,43 @@ def test_there_is_never_more_than_one_writer_though_locks_come_and_go(tmp_path):
     for counter in [subprocess.Popen(command) for _ in range(4)]:
         assert counter.wait() == 0
     assert (tmp_path / "new" / "count").read_text() == "400"
+
+
+def test_a_folder_that_another_removes_meanwhile_is_made_again(tmp_path, monkeypatch):
+    removals = iter([True, True])
+    make = Path.mkdir
+
+    def mkdir(path, *arguments, **options):
+        if path.name == "b" and next(removals, False):
+            raise FileNotFoundError(errno.ENOENT, "removed by another", str(path))
+        return make(path, *arguments, **options)
+
+    monkeypatch.setattr(Path, "mkdir", mkdir)
+    with only_writer(tmp_path / "a" / "b" / "out.csv") as outermost:
+        assert outermost
+    assert next(removals, None) is None
+
+
+def test_a_lock_that_another_removes_meanwhile_is_taken_again(tmp_path, monkeypatch):
+    path, opened, open_file = tmp_path / "out.csv", [], os.open
+
+    def opens(lock, *arguments):
+        opened.append(open_file(lock, *arguments))
+        if len(opened) == 1:
+            Path(lock).unlink()
+        return opened[-1]
+
+    monkeypatch.setattr(os, "open", opens)
+    with only_writer(path):
+        assert len(opened) == 2
+
+
+@pytest.mark.parametrize("in_the_way", ["a file", "a link to nothing"])
+def test_a_folder_that_cannot_be_made_is_an_error(tmp_path, in_the_way):
+    folder = tmp_path / "folder"
+    folder.touch() if in_the_way == "a file" else folder.symlink_to(tmp_path / "nowhere")
+    with pytest.raises(OSError, match="folder"), only_writer(folder / "out.csv"):
+        pass
 
 
 def test_a_file_system_without_locks_is_told(tmp_path, monkeypatch):

@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 _NO_LOCKS = {errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK}
+_TRIES = 100  # to make a folder that others remove
 _held: set[tuple[str, int]] = set()  # by the lock's file and the thread
 
 
@@ -42,7 +43,7 @@ def only_writer(path: Path) -> Iterator[bool]:
 def _made_folder(folder: Path) -> Iterator[None]:
     """A folder to write to; if nothing was written, the folders that were made for it are removed again."""
     made = [each for each in (folder, *folder.parents) if not each.exists()]
-    folder.mkdir(parents=True, exist_ok=True)
+    _make(folder)
     try:
         yield
     finally:
@@ -54,7 +55,7 @@ def _made_folder(folder: Path) -> Iterator[None]:
 def _locked(path: Path) -> int | None:
     """The open file of a lock that is now ours; None if it is another's."""
     while True:
-        path.parent.mkdir(parents=True, exist_ok=True)  # another may just have removed it
+        _make(path.parent)  # another may just have removed it
         try:
             file = os.open(path, os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o666)
         except FileNotFoundError:
@@ -62,9 +63,25 @@ def _locked(path: Path) -> int | None:
         if not _takes(file, path):
             os.close(file)
             return None
-        if path.exists() and os.path.samestat(os.fstat(file), path.stat()):
+        if _is_at(file, path):
             return file
         os.close(file)  # its holder has removed it since it was opened: a later one has another file
+
+
+def _make(folder: Path) -> None:
+    """Make a folder and those above it, though others make and remove them at the same time."""
+    for _ in range(_TRIES):
+        with suppress(FileNotFoundError, FileExistsError):  # one of them was just removed
+            return folder.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)  # what is in the way now is so for good
+
+
+def _is_at(file: int, path: Path) -> bool:
+    """Whether an open file is the one that stands at a path now."""
+    try:
+        return os.path.samestat(os.fstat(file), path.stat())
+    except FileNotFoundError:
+        return False
 
 
 def _takes(file: int, path: Path) -> bool:
