@@ -61,7 +61,7 @@ def test_the_first_epochs_see_half_the_size_and_predictions_the_full_one(method,
     model = method(classifier=Watched(seen), epochs=4, coarse_until=0.9, random_state=0).fit_bags(bags_of_images)
     in_an_epoch = len(seen) // 4
     assert in_an_epoch > 0
-    shares = [0.5, 0.5, 0.5 / 0.9, 0.75 / 0.9]
+    shares = [0.5, 0.5, 0.5, 2 * 0.75 / 0.9 - 1]
     assert seen == [(round(share * side),) * 2 for share in shares for _ in range(in_an_epoch)]
     assert all(part.side_share == 1 for part in model.classifier_.modules() if isinstance(part, Scaling))
 

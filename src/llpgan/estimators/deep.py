@@ -101,7 +101,7 @@ class DeepClassifier(LLPClassifier):
         same. None means no augmentation.
     coarse_until : float, default=0.0
         The fraction of the epochs until which training sees smaller images: with half their height and width for
-        the first half of these epochs, and then growing to full size. This takes less time, and few or large bags
+        three quarters of these epochs, and then growing to full size. This takes less time, and few or large bags
         of images are often learned only this way. The network must take images of any size. 0 means that all
         epochs see images as they are.
     validation_fraction : float, default=0.0

@@ -18,10 +18,12 @@ COARSEST = 0.5  # of the height and of the width
 def side_share(progress: float, coarse_until: float) -> float:
     """The share of their height and width with which images are seen at this part of the training.
 
-    >>> [side_share(progress, 0.5) for progress in (0.0, 0.25, 0.375, 0.5, 1.0)]
+    They are coarsest for three quarters of the time, in which epochs are cheapest, and grow in the last quarter.
+
+    >>> [side_share(progress, 0.5) for progress in (0.0, 0.375, 0.4375, 0.5, 1.0)]
     [0.5, 0.5, 0.75, 1.0, 1.0]
     """
-    return 1.0 if progress >= coarse_until else max(COARSEST, progress / coarse_until)
+    return 1.0 if progress >= coarse_until else max(COARSEST, 2 * progress / coarse_until - 1)
 
 
 def show_at(network: nn.Module, share: float) -> None:

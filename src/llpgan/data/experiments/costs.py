@@ -14,7 +14,7 @@ _LLPGAN = {"table": 0.15, "grey": 1.0, "colour": 16.0}
 _CLASSICAL = {"InvCal": 0.3, "AlterSVM": 10.0, "BagLogistic": 1.8}
 _COLOUR = 8
 _USUAL_EPOCHS = 100
-_PIXELS_WHILE_COARSE = 5 / 12  # a quarter, then growing to all
+_PIXELS_WHILE_COARSE = 1 / 3  # a quarter, then growing to all
 
 
 def seconds(cell: Cell) -> float:
@@ -27,7 +27,7 @@ def seconds(cell: Cell) -> float:
     240
     >>> coarse = (("coarse_until", 0.5),)
     >>> round(seconds(Cell("cifar10", "DLLP", bag_size=16, epochs=16, settings=coarse)))
-    2833
+    2667
     """
     rows = rows_of(cell)
     kind = _kind(cell)
