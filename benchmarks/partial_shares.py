@@ -47,6 +47,16 @@ def _two_unknown(shares: Array, rng: np.random.Generator, told: bool) -> Options
     return {"proportions": np.where(unknown, left / 2, shares)}
 
 
+def _within(at_face_value: bool, shares: Array, rng: np.random.Generator, told: bool) -> Options:
+    """In three of four bags nobody counted the first class: the others have their shares within these."""
+    uncounted = rng.permuted(np.arange(len(shares)) % 4 != 0)[:, None] & (np.arange(shares.shape[1]) == 0)
+    rest = np.where(uncounted, 0, shares)
+    rest /= rest.sum(axis=1, keepdims=True)
+    if told:
+        return {"proportions": np.where(uncounted, np.nan, rest), "within": True}
+    return {"proportions": rest} if at_face_value else {"proportions": shares, "left_out": uncounted.any(axis=1)}
+
+
 def _drawn(shares: Array, rng: np.random.Generator, n_classes: int) -> Array:
     """For each bag which classes are drawn, all equally likely."""
     return np.argsort(rng.random(shares.shape), axis=1) < n_classes
@@ -74,6 +84,8 @@ FORMS: dict[str, Callable[[Array, np.random.Generator, bool], Options]] = {
     "clean": _clean,
     "one class unknown in half of the bags": _one_unknown,
     "two classes unknown": _two_unknown,
+    "one class not counted in three of four bags; these are left out": lambda *of: _within(False, *of),
+    "one class not counted in three of four bags; it is taken for 0": lambda *of: _within(True, *of),
     "intervals of ±0.05": _bounds,
     "noise of sd 0.05": lambda *of: _noise(0.05, *of),
     "noise of sd 0.15": lambda *of: _noise(0.15, *of),
@@ -89,15 +101,17 @@ def run() -> list[Row]:
         "Test accuracy (%) of BagLogistic with 5 resamples, mean and standard deviation over three draws of bags "
         "and noise; of Adult, 8,000 training rows in each. Told: the method knows the form of the shares. "
         "Ignored: it leaves out bags with one unknown class, gives two unknown classes equal parts of what is "
-        "left, and takes the middle of the intervals and noisy shares clipped to [0, 1] and renormalised."
+        "left, and takes the middle of the intervals and noisy shares clipped to [0, 1] and renormalised. If a "
+        "class was not counted, the shares are those within the other classes; ignored means what is said there."
     )
     write_aside(RESULTS / "partial_shares.md", as_markdown("Shares of which less is known", about, found))
     return found
 
 
 def _makes_sense(data: str, bag_size: int, form: str, told: bool, draw: int) -> bool:
-    """Clean shares have nothing to ignore, and of two classes not both can be unknown."""
-    return not (form == "clean" and not told) and not (data == "adult" and form.startswith("two"))
+    """Clean shares have nothing to ignore; of two classes not both can be unknown, nor one be a subset."""
+    of_two_classes = not form.startswith("two") and "not counted" not in form
+    return not (form == "clean" and not told) and (data != "adult" or of_two_classes)
 
 
 @cache

@@ -1,13 +1,17 @@
-"""Learning from less than a full vector of shares: bounds, unknown classes, noise of known size."""
+"""Learning from less than a full vector of shares: bounds, unknown classes, subsets, noise of known size."""
+
+import dataclasses
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.optimize import minimize
 
-from llpgan import DLLP, LLPGAN, BagLogistic, Bags, MeanMap
+from llpgan import DLLP, LLPGAN, LLPVAT, BagBoosting, BagLogistic, Bags, MeanMap
+from llpgan.bags import UninformativeBagsWarning
 from llpgan.bags.known_shares import KnownShares, denoised, nearest_within
 from llpgan.evaluation import bag_scores
+from llpgan.tables.store import store_tables
 
 
 def divergence(q, p):
@@ -113,7 +117,7 @@ def test_less_than_all_shares_is_enough_to_learn(said, rows, shares):
 def test_networks_learn_from_bounds_too(method, rows, shares):
     instances, labels, bag = rows
     bags = Bags.from_arrays(instances, bag, lower=np.maximum(shares - 0.05, 0), upper=np.minimum(shares + 0.05, 1))
-    assert method(epochs=30, random_state=0).fit_bags(bags).score(instances, labels) > 0.88
+    assert method(epochs=15, random_state=0).fit_bags(bags).score(instances, labels) > 0.88
 
 
 def test_a_single_unknown_share_is_what_is_left(rows, shares):
@@ -210,3 +214,182 @@ def test_tables_of_bounds_and_empty_cells(rows, shares):
         Bags.from_tables(people, table, bag="bag")
     partial = Bags.from_tables(people, table, bag="bag", partial=True)
     assert partial.known.upper[3, 0] == pytest.approx(1 - shares[3, 2])
+
+
+def within_first_two(shares, full):
+    """Of bags that are not full, the shares of the first two classes within these."""
+    inside = shares[:, :2] / shares[:, :2].sum(axis=1, keepdims=True)
+    return np.where(full[:, None], shares, np.column_stack([inside, np.full(len(shares), NAN)]))
+
+
+@pytest.fixture
+def full():
+    return np.arange(60) % 5 == 0
+
+
+@pytest.fixture
+def subsets(rows, shares, full):
+    instances, _, bag = rows
+    return Bags.from_arrays(instances, bag, within_first_two(shares, full), within=True)
+
+
+def test_the_loss_within_a_subset_is_its_formula_and_does_not_see_the_mass():
+    rng = np.random.default_rng(0)
+    within, predicted = np.array([[0.2, NAN, 0.8, NAN]]), rng.dirichlet(np.ones(4), 1)
+    known = KnownShares(np.zeros((1, 4)), np.nan_to_num(within, nan=1.0), None, np.array([9.0]), within)
+    inside = predicted[0, [0, 2]] / predicted[0, [0, 2]].sum()
+    expected = sum(r * np.log(r / p) for r, p in zip([0.2, 0.8], inside, strict=True))
+    assert known.losses(predicted)[0] == pytest.approx(expected)
+    lighter = predicted * [0.5, 1, 0.5, 1]
+    assert known.losses(lighter / lighter.sum())[0] == pytest.approx(expected)
+    nearest = known.targets(predicted)
+    np.testing.assert_allclose(nearest[0, [1, 3]], predicted[0, [1, 3]])
+    np.testing.assert_allclose(nearest[0, [0, 2]], predicted[0, [0, 2]].sum() * within[0, [0, 2]])
+
+
+def test_the_slope_of_the_loss_within_a_subset_is_that_of_the_pulls():
+    rng = np.random.default_rng(0)
+    within = np.array([[0.2, NAN, 0.8, NAN], [NAN] * 4, [0.3, 0.3, 0.4, NAN]])
+    exact = np.array([0.1, 0.2, 0.3, 0.4])
+    full = np.isnan(within).all(axis=1)[:, None]
+    lower, upper = np.where(full, exact, 0), np.where(full, exact, np.nan_to_num(within, nan=1.0))
+    known, predicted = KnownShares(lower, upper, None, np.full(3, 9.0), within), rng.dirichlet(np.ones(4), 3)
+    direction = rng.normal(size=(3, 4)) * 1e-6
+    direction -= direction.mean(axis=1, keepdims=True)
+    rise = known.losses(predicted + direction) - known.losses(predicted - direction)
+    slope = -(known.pulls_and_losses(predicted)[0] / predicted * 2 * direction).sum(axis=1)
+    np.testing.assert_allclose(rise, slope, rtol=1e-5, atol=1e-11)
+
+
+def test_a_logistic_model_of_subsets_is_at_the_minimum_of_the_formula(rows, subsets):
+    instances, _, _ = rows
+    model = BagLogistic(C=1.0, n_resamples=0, tol=1e-9).fit_bags(subsets)
+
+    def loss(tilt):
+        scores = np.log(model.predict_proba(instances)) + np.column_stack([instances, np.ones(1200)]) @ tilt
+        found = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+        return subsets.known.losses(subsets.means(found)).sum()
+
+    intercepts = np.zeros((3, 3))
+    for k in range(3):  # intercepts have no penalty
+        step = intercepts.copy()
+        step[2, k] = 1e-5
+        assert abs(loss(step) - loss(-step)) / 2e-5 < 1e-3
+
+
+@pytest.mark.parametrize(
+    "method",
+    [BagLogistic(n_resamples=5, random_state=0), BagBoosting(n_models=2, max_rounds=40, random_state=0)],
+    ids=repr,
+)
+def test_shares_within_a_subset_help_beside_a_few_full_vectors(method, rows, shares, full, subsets):
+    instances, labels, bag = rows
+    alone = Bags.from_arrays(instances, bag, shares).subset(full)
+    few = type(method)(**method.get_params()).fit_bags(alone).score(instances, labels)
+    assert method.fit_bags(subsets).score(instances, labels) > max(0.88, few)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", [DLLP, LLPGAN, LLPVAT])
+def test_networks_learn_from_shares_within_a_subset(method, rows, subsets):
+    instances, labels, _ = rows
+    assert method(epochs=8, random_state=0).fit_bags(subsets).score(instances, labels) > 0.85
+
+
+def test_full_vectors_said_to_be_within_all_classes_are_the_ordinary_bags(rows, shares):
+    instances, _, bag = rows
+    bags = Bags.from_arrays(instances, bag, shares, within=True)
+    assert bags.known is None
+    np.testing.assert_array_equal(bags.proportions, Bags.from_arrays(instances, bag, shares).proportions)
+
+
+def test_counts_within_a_subset_are_its_shares(rows, shares, full, subsets):
+    instances, _, bag = rows
+    counts = np.where(np.isnan(within_first_two(shares, full)), NAN, np.round(shares * 20))
+    counted = Bags.from_arrays(instances, bag, counts=counts, within=True)
+    np.testing.assert_allclose(counted.known.within, subsets.known.within)
+    np.testing.assert_allclose(counted.proportions, subsets.proportions)
+
+
+def test_shares_within_a_subset_do_not_depend_on_the_order_of_rows_and_classes(rows, shares, full, subsets):
+    instances, _, bag = rows
+    order, turned = np.random.default_rng(0).permutation(1200), [2, 0, 1]
+    again = Bags.from_arrays(instances[order], bag[order], within_first_two(shares, full)[:, turned], within=True)
+    np.testing.assert_array_equal(again.known.within, subsets.known.within[:, turned])
+    models = [BagLogistic(n_resamples=0).fit_bags(bags).predict_proba(instances) for bags in (subsets, again)]
+    np.testing.assert_allclose(models[0][:, turned], models[1], atol=1e-4)
+
+
+def test_shares_within_a_subset_go_with_a_part_of_the_bags_and_scores_do_not_count_the_mass(subsets, shares, full):
+    some = subsets.subset([1, 5, 7])
+    np.testing.assert_array_equal(some.known.within, subsets.known.within[[1, 5, 7]])
+    assert some.digest != dataclasses.replace(some, known=dataclasses.replace(some.known, within=None)).digest
+    halved = shares * np.where(full[:, None], 1, [0.5, 0.5, 1])
+    scores = bag_scores(subsets, np.repeat(halved / halved.sum(axis=1, keepdims=True), 20, axis=0))
+    np.testing.assert_allclose(scores.total_variation, 0, atol=1e-9)
+    np.testing.assert_allclose(scores.kl, 0, atol=1e-9)
+    nobody = np.repeat(np.where(full[:, None], shares, [0.0, 0.0, 1.0]), 20, axis=0)
+    assert bag_scores(subsets, nobody).hard_total_variation[~full].tolist() == [1.0] * 48
+
+
+def test_bags_that_never_tell_the_mass_of_a_subset_are_warned_of(subsets, full):
+    with pytest.warns(UninformativeBagsWarning, match="no bag tells how common class 2 is beside classes 0, 1"):
+        BagLogistic(n_resamples=0).fit_bags(subsets.subset(~full))
+
+
+OUTSIDE = {
+    "a sum that is not one": (
+        dict(proportions={"a": [0.3, 0.3, NAN], "b": [0.2, 0.3, 0.5]}),
+        "bag 'a': the shares within its given classes sum to 0.6, not 1",
+    ),
+    "one class": (
+        dict(proportions={"a": [1, NAN, NAN], "b": [0.2, 0.3, 0.5]}),
+        "bag 'a': only class 0 is given, and its share within itself is always 1",
+    ),
+    "no class": (dict(counts={"a": [4, 5, 1], "b": [NAN] * 3}), "bag 'b': its counts sum to 0"),
+    "nothing": (
+        dict(proportions={"a": [0.4, 0.5, 0.1], "b": [NAN] * 3}),
+        "bag 'b': none of its shares is known",
+    ),
+    "percentages": (
+        dict(proportions={"a": [40, 60, NAN], "b": [0.2, 0.3, 0.5]}),
+        "bag 'a': the value 40 of class 0 is not a share",
+    ),
+    "a negative count": (
+        dict(counts={"a": [-4, 5, NAN], "b": [1, 2, 3]}),
+        "bag 'a': -4 of class 0 is not a count",
+    ),
+    "a full vector that is none": (
+        dict(proportions={"a": [0.4, 0.6, NAN], "b": [0.2, 0.3, 0.4]}),
+        "bag 'b': proportions sum to 0.9, not 1",
+    ),
+    "partial too": (
+        dict(proportions={"a": [0.4, 0.6, NAN], "b": [0.2, 0.3, 0.5]}, partial=True),
+        "either those of the whole bag .partial. or those within",
+    ),
+    "bounds": (dict(upper={"a": [1, 1, 1], "b": [1, 1, 1]}), "are proportions or counts, not bounds"),
+    "noise": (
+        dict(proportions={"a": [0.4, 0.6, NAN], "b": [0.2, 0.3, 0.5]}, proportions_sd=0.1),
+        "needs shares of the whole bag",
+    ),
+}
+
+
+@pytest.mark.parametrize(("options", "said"), OUTSIDE.values(), ids=OUTSIDE)
+def test_shares_within_that_cannot_be_are_named(options, said):
+    with pytest.raises(ValueError, match=said):
+        Bags.from_arrays([[1.0], [2.0], [3.0]], ["a", "a", "b"], within=True, **options)
+
+
+def test_tables_of_shares_within_a_subset(rows, shares, full, subsets, tmp_path):
+    instances, _, bag = rows
+    people = pd.DataFrame(instances, columns=["x", "y"]).assign(bag=bag)
+    table = pd.DataFrame(within_first_two(shares, full), columns=["a", "b", "c"]).assign(bag=np.arange(60))
+    people.to_csv(tmp_path / "people.csv", index=False)
+    table.to_csv(tmp_path / "results.csv", index=False)
+    bags = Bags.from_tables(tmp_path / "people.csv", tmp_path / "results.csv", bag="bag", within=True)
+    np.testing.assert_allclose(bags.known.within, subsets.known.within)
+    stored = store_tables(tmp_path / "people.csv", tmp_path / "store", table, bag="bag", within=True)
+    np.testing.assert_array_equal(stored.known.within, bags.known.within)
+    with pytest.raises(ValueError, match="either those of the whole bag"):
+        Bags.from_tables(people, table, bag="bag", within=True, partial=True)

@@ -75,3 +75,26 @@ def test_a_model_that_learned_nothing_says_so_at_the_top_of_its_report(capsys, t
     assert main.main([*FIT, "--method", "BagLogistic", "--method.C", "0.01"]) == 0
     assert "note: BagLogistic" in capsys.readouterr().err
     assert "Do not rely on this model" in (tmp_path / "model" / "report.html").read_text()
+
+
+def test_counts_within_the_classes_that_are_given_are_learned_and_judged(capsys, tmp_path):
+    lines = [f"t{town},{5 + town % 3},{3 + town % 2},{2 if town % 4 == 0 else ''}" for town in range(20)]
+    (tmp_path / "votes.csv").write_text("town,no,yes,nobody\n" + "\n".join(lines) + "\n")
+    given = ["--bag", "town", "--counts", "votes.csv"]
+    fit = [
+        "fit",
+        "people.csv",
+        *given,
+        "--columns.drop",
+        "vote",
+        "--method",
+        "BagLogistic",
+        "--method.n_resamples",
+        "0",
+    ]
+    assert main.main(fit) == 1
+    assert "nan of class 'nobody' is not a count; if this class was not counted" in capsys.readouterr().err
+    assert main.main([*fit, "--within", "--report", "false"]) == 0
+    assert "within the classes that are given" in capsys.readouterr().err
+    assert main.main(["evaluate", "model", "people.csv", *given, "--within"]) == 0
+    assert "Less is known of these bags than all shares" in " ".join(capsys.readouterr().out.split())

@@ -63,3 +63,9 @@ def test_few_bags_judge_no_predictions(n_bags, size, enough):
 
 def test_bags_with_the_same_shares_judge_no_predictions():
     assert not inspect_bags(Bags.from_labels(np.zeros((80, 1)), np.arange(80) % 2, np.arange(80) // 2)).can_judge
+
+
+def test_bags_of_which_less_is_known_are_refused():
+    bags = Bags.from_arrays(np.zeros((2, 1)), ["a", "b"], upper={"a": [1, 0.5], "b": [0.5, 1]})
+    with pytest.raises(ValueError, match="what bags can tell is computed from all their shares"):
+        inspect_bags(bags)

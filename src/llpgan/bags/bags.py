@@ -128,6 +128,7 @@ class Bags:
         lower: Any = None,
         upper: Any = None,
         partial: bool = False,
+        within: bool = False,
         proportions_sd: float | None = None,
         weight: str | None = None,
         tolerance: float = 0.01,
@@ -164,6 +165,9 @@ class Bags:
             A table like ``proportions`` with the largest possible shares.
         partial : bool, default=False
             Whether an empty cell of ``proportions`` stands for a share that is not known.
+        within : bool, default=False
+            Whether the shares or counts of a bag with empty cells are those *within* the classes that are given,
+            which then sum to one, and how large a part of the bag these classes are is not known.
         proportions_sd : float, default=None
             The standard deviation of noise in the proportions. None means that they are exact.
         weight : str, default=None
@@ -204,6 +208,7 @@ class Bags:
             lower=lower,
             upper=upper,
             partial=partial,
+            within=within,
             proportions_sd=proportions_sd,
             weight=weight,
             tolerance=tolerance,
@@ -223,6 +228,7 @@ class Bags:
         lower: Any = None,
         upper: Any = None,
         partial: bool = False,
+        within: bool = False,
         proportions_sd: Any = None,
         weights: ArrayLike | None = None,
         tolerance: float = 0.01,
@@ -252,6 +258,10 @@ class Bags:
             The largest possible shares of each bag.
         partial : bool, default=False
             Whether NaN in ``proportions`` stands for a share that is not known.
+        within : bool, default=False
+            Whether the shares or counts of a bag with NaN are those *within* the classes that are given, which
+            then sum to one, and how large a part of the bag these classes are is not known. Other bags must tell
+            it: a row without NaN is a full vector.
         proportions_sd : float or array-like of shape (n_bags,), default=None
             The standard deviation of noise in the proportions. None means that they are exact.
         weights : array-like of shape (n_samples,), default=None
@@ -277,11 +287,18 @@ class Bags:
         if "counts" in tables:
             with array_input.argument("counts"):
                 tables["proportions"] = validation.counts_as_proportions(
-                    tables.pop("counts"), bag_ids, class_names.tolist()
+                    tables.pop("counts"), bag_ids, class_names.tolist(), within=within
                 )
         sizes = np.bincount(bag_index, minlength=len(bag_ids)).astype(np.float64)
         shares, known = shares_known(
-            tables, bag_ids, class_names.tolist(), sizes, partial=partial, sd=proportions_sd, tolerance=tolerance
+            tables,
+            bag_ids,
+            class_names.tolist(),
+            sizes,
+            partial=partial,
+            within=within,
+            sd=proportions_sd,
+            tolerance=tolerance,
         )
         return cls(
             instances=_as_instances(instances),
@@ -536,6 +553,27 @@ class Bags:
             return self.sizes.astype(np.float64)
         return np.bincount(self.bag_index, self.weights, minlength=self.n_bags).astype(np.float64)
 
+    def nearest_shares(self, predicted: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the shares of each bag; where less is known, of those that are possible the nearest to others.
+
+        Parameters
+        ----------
+        predicted : ndarray of shape (n_bags, n_classes)
+            The mean prediction of each bag.
+
+        Returns
+        -------
+        ndarray of shape (n_bags, n_classes)
+            The shares.
+
+        Examples
+        --------
+        >>> bags = Bags.from_arrays([[1.0], [2.0]], ["a", "a"], {"a": [0.6, np.nan, np.nan]}, partial=True)
+        >>> bags.nearest_shares(np.array([[0.2, 0.2, 0.6]])).round(3)
+        array([[0.6, 0.1, 0.3]])
+        """
+        return self.proportions if self.known is None else self.known.targets(predicted)
+
     @property
     def row_weights(self) -> NDArray[np.float64]:
         """The weight of each row; ones where rows have none."""
@@ -564,6 +602,7 @@ class Bags:
         parts += [] if self.bag_weights is None else [self.bag_weights]
         parts += [] if self.known is None else [self.known.lower, self.known.upper]
         parts += [] if self.known is None or self.known.sd is None else [self.known.sd]
+        parts += [] if self.known is None or self.known.within is None else [self.known.within]
         content = b"".join(np.ascontiguousarray(part).tobytes() for part in parts)
         return hashlib.blake2b(content, digest_size=8).hexdigest()
 

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 import numpy as np
 
 from llpgan.bags import Bags
+from llpgan.bags.shares_within import unlinked_classes
 from llpgan.utils.arrays import Array
 
 History = Sequence[Mapping[str, float]]
@@ -111,6 +112,26 @@ def tell_nothing(bags: Bags) -> str | None:
     return (
         f"{told} how common the classes are, but nothing about which instances belong to them; no prediction from "
         f"such bags is better than chance: give bags whose proportions differ"
+    )
+
+
+def never_compared(bags: Bags) -> str | None:
+    """Why the mass of some classes cannot be learned: all bags give only shares within subsets without them.
+
+    >>> shares = {"a": [0.5, 0.5, np.nan], "b": [0.2, 0.8, np.nan]}
+    >>> never_compared(Bags.from_arrays([[1.0], [2.0]], ["a", "b"], shares, within=True))[:55]
+    'no bag tells how common class 2 is beside classes 0, 1:'
+    """
+    if bags.known is None or bags.known.within is None:
+        return None
+    first, *others = (bags.classes[group].tolist() for group in unlinked_classes(bags.known.within))
+    if not others:
+        return None
+    named = [f"class{'es' if len(g) > 1 else ''} {', '.join(map(str, g))}" for g in (others[0], first)]
+    return (
+        f"no bag tells how common {named[0]} {'are' if len(others[0]) > 1 else 'is'} beside {named[1]}: all give "
+        f"only shares within classes; the model cannot learn how to tell these apart. Give some bags with the "
+        f"shares of all classes"
     )
 
 

@@ -1,4 +1,4 @@
-"""What is known of the bags' shares where it is less than a full vector: bounds, unknown classes, noise.
+"""What is known of the bags' shares where it is less than a full vector: bounds, unknown classes, subsets, noise.
 
 All of it has one meaning. What a user says of bag i allows some share vectors, the set Q_i. A classifier whose
 mean prediction in the bag is p̄_i is judged by the one that it is nearest to,
@@ -12,6 +12,10 @@ A full, exact vector allows only itself, and gives the ordinary loss.
 Bounds and unknown classes are the same thing: an unknown share lies between 0 and 1. With Gaussian noise of
 standard deviation σ in the given shares s, noise_i(q) = ‖q − s‖² / (2 σ² m), where m is the number of rows: the
 bag's counts are a draw of m labels, which were then reported with noise.
+
+Shares within a subset of the classes allow any mass of the subset, so that minimising over it would reward a
+classifier that denies the subset. Their loss is that of the labels within the subset, whatever its mass; see
+:mod:`llpgan.bags.shares_within`.
 """
 
 from collections.abc import Hashable, Mapping, Sequence
@@ -22,6 +26,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from llpgan.bags import validation
+from llpgan.bags.shares_within import (
+    likely_shares,
+    losses_within,
+    mass_of_subset,
+    parsed_within,
+    told_within,
+    with_mass_kept,
+)
 from llpgan.utils.array_input import argument, numbers
 
 Table = NDArray[np.float64]
@@ -44,6 +56,9 @@ class KnownShares:
         The standard deviation of noise in the given shares; None if they are exact.
     sizes : ndarray of shape (n_bags,)
         The number of rows of each bag, which noise is weighed against.
+    within : ndarray of shape (n_bags, n_classes) or None
+        The shares of the classes of a subset within it, NaN outside; rows of NaN for bags of which no such shares
+        are given. None if no bag has any.
 
     Examples
     --------
@@ -58,11 +73,16 @@ class KnownShares:
     upper: Table
     sd: Table | None
     sizes: Table
+    within: Table | None = None
 
     def of(self, bags: NDArray[np.int64]) -> "KnownShares":
         """What is known of some of the bags."""
         return KnownShares(
-            self.lower[bags], self.upper[bags], None if self.sd is None else self.sd[bags], self.sizes[bags]
+            self.lower[bags],
+            self.upper[bags],
+            None if self.sd is None else self.sd[bags],
+            self.sizes[bags],
+            None if self.within is None else self.within[bags],
         )
 
     def targets(self, predicted: Table) -> Table:
@@ -78,6 +98,9 @@ class KnownShares:
         ndarray of shape (n_bags, n_classes)
         """
         predicted = np.maximum(predicted, _LEAST)
+        if self.within is not None:
+            told, kept = told_within(self.within)[:, None], with_mass_kept(predicted, self.within)
+            return np.where(told, kept, nearest_within(predicted, self.lower, self.upper))
         if self.sd is None:
             return nearest_within(predicted, self.lower, self.upper)
         exact = self.sd == 0
@@ -86,17 +109,35 @@ class KnownShares:
 
     def losses(self, predicted: Table) -> Table:
         """The loss of each bag: how far its mean prediction is from what is allowed."""
-        return self.targets_and_losses(predicted)[1]
+        return self.pulls_and_losses(predicted)[1]
 
-    def targets_and_losses(self, predicted: Table) -> tuple[Table, Table]:
-        """The nearest allowed share vector of each bag, and the loss of the mean prediction beside it."""
+    def pulls_and_losses(self, predicted: Table) -> tuple[Table, Table]:
+        """The targets whose cross-entropy has the slope of the loss, and the loss of each bag.
+
+        These are the nearest allowed shares; of shares within a subset, these divided by its predicted mass, since
+        the loss is per label in the subset.
+        """
         predicted = np.maximum(predicted, _LEAST)
         targets = np.maximum(self.targets(predicted), 0)
         losses = np.sum(targets * np.log(np.maximum(targets, _LEAST) / predicted), axis=1)
         if self.sd is not None:
             variance = np.where(self.sd == 0, 1.0, self.sd) ** 2 * self.sizes
             losses = losses + np.sum((targets - self.lower) ** 2, axis=1) / (2 * variance)
+        if self.within is not None:
+            losses = np.where(told_within(self.within), losses_within(predicted, self.within), losses)
+            targets = targets / mass_of_subset(predicted, self.within)[:, None]
         return targets, np.asarray(losses)
+
+    def distances(self, predicted: Table) -> Table:
+        """The total variation distance of each bag's prediction and the nearest allowed shares.
+
+        Of shares within a subset it is that within the subset, whatever its mass; 1 where the prediction has none.
+        """
+        found = np.abs(self.targets(predicted) - predicted).sum(axis=1) / 2
+        if self.within is None:
+            return np.asarray(found)
+        mass = mass_of_subset(predicted, self.within)
+        return np.where(told_within(self.within), np.where(mass > _LEAST, found / mass, 1.0), found)
 
 
 def nearest_within(predicted: Table, lower: Table, upper: Table) -> Table:
@@ -217,12 +258,17 @@ def shares_known(
     sizes: Table,
     *,
     partial: bool,
+    within: bool,
     sd: Any,
     tolerance: float,
 ) -> tuple[Table, KnownShares | None]:
     """One share vector per bag, and what is known of it where that is less than the full, exact vector."""
     given = tables.get("proportions")
     noise = None if sd is None else noise_of(sd, len(bag_ids))
+    if within:
+        refuse_beside_within(given, noise, partial=partial)
+        assert given is not None
+        return _within_subsets(given, bag_ids, classes, sizes, tolerance)
     if "lower" in tables or "upper" in tables:
         if given is not None or noise is not None:
             raise ValueError("give either proportions (or counts), with or without noise, or bounds, not both")
@@ -244,3 +290,35 @@ def shares_known(
         assert given is not None
         return given, None
     return middle_of(lower, upper), KnownShares(lower, upper, None, sizes)
+
+
+def refuse_beside_within(given: Table | None, noise: Table | None, *, partial: bool) -> None:
+    """Refuse shares within subsets together with another way of saying less than all shares."""
+    if partial:
+        raise ValueError(
+            "the given shares are either those of the whole bag (partial) or those within the classes that are "
+            "given (within), not both"
+        )
+    if given is None:
+        raise ValueError("shares within the given classes (within) are proportions or counts, not bounds")
+    if noise is not None:
+        raise ValueError(
+            "noise of known size (proportions_sd) needs shares of the whole bag, not within classes (within)"
+        )
+
+
+def _within_subsets(
+    given: Table, bag_ids: Sequence[Hashable], classes: Sequence[Hashable], sizes: Table, tolerance: float
+) -> tuple[Table, KnownShares | None]:
+    """Shares within the classes that are given; a row without NaN is a full vector."""
+    if not np.isnan(given).any():
+        return given, None
+    within = parsed_within(given, bag_ids, classes, tolerance)
+    full = ~told_within(within)
+    shares = np.zeros_like(given)
+    if full.any():
+        names = [name for name, is_full in zip(bag_ids, full.tolist(), strict=True) if is_full]
+        shares[full] = validation.proportions(given[full], names, tolerance, classes)
+    lower = np.where(full[:, None], shares, 0.0)
+    upper = np.where(full[:, None], shares, np.where(np.isnan(within), 1.0, within))
+    return likely_shares(shares, within), KnownShares(lower, upper, None, sizes, within)

@@ -12,7 +12,7 @@ from llpgan.utils.arrays import Array
 
 Table = NDArray[np.float64]
 _CHUNK_BYTES = 2**24
-_ROUNDING = 1e-9
+ROUNDING = 1e-9
 _LAST_DIGITS = 1e-14
 LARGEST = 1e38  # of an instance's values: single precision ends at 3.4e38, and differences must not pass it
 
@@ -126,12 +126,14 @@ def proportions(
     """The proportions, renormalised where they sum to one within the tolerance; refused where they do not."""
     if len(table) != len(bag_ids):
         raise ValueError(f"{len(table)} rows of proportions, but {len(bag_ids)} bags")
+    unknown = "is not a number; shares that are not known have their own ways to be given (partial) or (within)"
+    _refuse(np.isnan(table), table, bag_ids, unknown, classes)
     _refuse(~np.isfinite(table), table, bag_ids, "is not a number", classes)
     _refuse(table < 0, table, bag_ids, "is negative", classes)
     above = "is above one (counts go in as counts, percentages divided by 100)"
     _refuse(table > 1 + tolerance, table, bag_ids, above, classes)
     sums = table.sum(axis=1)
-    wrong = np.flatnonzero(np.abs(sums - 1) > tolerance + _ROUNDING)
+    wrong = np.flatnonzero(np.abs(sums - 1) > tolerance + ROUNDING)
     if len(wrong):
         bag = wrong[0]
         raise ValueError(f"bag {bag_ids[bag]!r}: proportions sum to {sums[bag]:.6g}, not 1")
@@ -145,15 +147,21 @@ def noisy_proportions(table: Table, bag_ids: Sequence[Hashable], classes: Sequen
     return table
 
 
-def counts_as_proportions(table: Table, bag_ids: Sequence[Hashable], classes: Sequence[Hashable]) -> Table:
-    """Each bag's counts over their sum, which need not be the bag's size: the rows may be a sample of it."""
+def counts_as_proportions(
+    table: Table, bag_ids: Sequence[Hashable], classes: Sequence[Hashable], *, within: bool = False
+) -> Table:
+    """Each bag's counts over their sum, which need not be the bag's size: the rows may be a sample of it.
+
+    Within the classes that are given, the others are NaN, and stay so.
+    """
     if table.shape[1] != len(classes):
         raise ValueError(f"{len(classes)} class names, but counts of shape {table.shape}")
-    for bag, column in np.argwhere(~(np.isfinite(table) & (table >= 0))):
+    for bag, column in np.argwhere(~((np.isfinite(table) & (table >= 0)) | (np.isnan(table) & within))):
+        hint = "; if this class was not counted there, say so (within)" if np.isnan(table[bag, column]) else ""
         raise ValueError(
-            f"bag {bag_ids[bag]!r}: {table[bag, column]:g} of class {classes[column]!r} is not a count"
+            f"bag {bag_ids[bag]!r}: {table[bag, column]:g} of class {classes[column]!r} is not a count{hint}"
         )
-    sums = table.sum(axis=1, keepdims=True)
+    sums = (np.nansum if within else np.sum)(table, axis=1, keepdims=True)
     for bag in np.flatnonzero(sums == 0).tolist():
         raise ValueError(f"bag {bag_ids[bag]!r}: its counts sum to 0")
     return table / sums

@@ -63,6 +63,8 @@ def evaluate(
     bag: str | Sequence[str] | None = None,
     proportions: str | None = None,
     counts: str | None = None,
+    partial: bool = False,
+    within: bool = False,
     image: str | None = None,
     resize: bool = False,
     out: str | None = None,
@@ -87,6 +89,10 @@ def evaluate(
         A table with one row per bag: the columns of the bag, and one column per class.
     counts : str, default=None
         A table like ``proportions`` that holds counts.
+    partial : bool, default=False
+        Whether an empty cell of ``proportions`` stands for a share that is not known.
+    within : bool, default=False
+        Whether the shares or counts of a bag with empty cells are those within the classes that are given.
     image : str, default=None
         The column that holds the paths of images. None means the same name as in the training.
     resize : bool, default=False
@@ -106,7 +112,8 @@ def evaluate(
     outputs = [output_if_named(path, overwrite=overwrite, inputs=inputs) for path in (out, html)]
     with outputs[0] as aside, outputs[1] as page:
         loaded, rows = opened(model, data, image, resize, ids=() if bag is None else names(bag, "bag"))
-        found = evaluated(loaded, rows, label, label_names, bag, proportions, counts)
+        spec = TableSpec(bag=bag, proportions=proportions, counts=counts, partial=partial, within=within)
+        found = evaluated(loaded, rows, label, label_names, spec)
         _show(found)
         if aside is not None:
             aside.write_text(json.dumps(_as_json(found), indent=2) + "\n")
@@ -120,23 +127,17 @@ def evaluated(
     rows: Rows,
     label: str | None,
     label_names: Sequence[str] = (),
-    bag: str | Sequence[str] | None = None,
-    proportions: Any = None,
-    counts: Any = None,
+    spec: TableSpec | None = None,
 ) -> Evaluation:
     """The scores for which the truth is given."""
-    by_bags = proportions is not None or counts is not None
+    by_bags = spec is not None and bool(spec.tables_of_bags)
     if label is None and not by_bags:
         raise ValueError("nothing to judge by: give a label, or a bag and its proportions or counts")
     truth = None
     if label is not None:
         refuse_learned(model, label)
         truth = labels_as_classes(label_values(rows, label), model.classes_, label, label_names)
-    bags = (
-        shared_bags(rows, model.classes_, TableSpec(bag=bag, proportions=proportions, counts=counts))
-        if by_bags
-        else None
-    )
+    bags = shared_bags(rows, model.classes_, spec) if spec is not None and by_bags else None
     instances = instances_of(model, rows)
     probabilities = model.predict_encoded(instances)
     return Evaluation(

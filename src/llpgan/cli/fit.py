@@ -127,10 +127,11 @@ def trained(method: LLPClassifier, bags: Bags, random_state: int) -> tuple[LLPCl
 
 def origin(data: str, bags: Bags, tables: Mapping[str, Any]) -> str:
     """Where the proportions came from, in words."""
+    within = ", where cells are empty within the classes that are given" if tables.get("within") else ""
     if tables.get("proportions") is not None:
-        return f"proportions: those of {tables['proportions']}"
+        return f"proportions: those of {tables['proportions']}{within}"
     if tables.get("counts") is not None:
-        return f"proportions: from the counts of {tables['counts']}"
+        return f"proportions: from the counts of {tables['counts']}{within}"
     bounds = [str(tables[name]) for name in ("lower", "upper") if tables.get(name) is not None]
     if bounds:
         return f"proportions: within the bounds of {' and '.join(bounds)}"
@@ -157,7 +158,8 @@ def refuse_idle_groups(by: Sequence[str], report: bool, tables: Mapping[str, Any
     """Refuse groups (by) where nothing would show them, or their shares cannot be estimated."""
     if by and not report:
         raise ValueError("groups are named (by), but there is no report to show their shares (report)")
-    less = next((name for name in ("lower", "upper", "partial", "proportions_sd") if tables.get(name)), None)
+    forms = ("lower", "upper", "partial", "within", "proportions_sd")
+    less = next((name for name in forms if tables.get(name)), None)
     if by and less is not None:
         raise ValueError(f"shares of groups (by) need all shares of each bag, without noise: leave away ({less})")
 

@@ -46,7 +46,7 @@ def _text_columns(model: LLPClassifier) -> Sequence[str]:
 
 def tables_in(data: str, options: Mapping[str, Any]) -> list[Any]:
     """The files that bags are made from."""
-    return [data, options.get("proportions"), options.get("counts")]
+    return [data, *(options.get(name) for name in ("proportions", "counts", "lower", "upper"))]
 
 
 def instances_of(model: LLPClassifier, rows: Rows) -> Any:

@@ -14,7 +14,7 @@ from llpgan.bags.fit_warnings import tell_nothing, trials
 from llpgan.estimators.bag_boosting import BagBoosting
 from llpgan.estimators.bag_logistic import BagLogistic
 from llpgan.estimators.base import LLPClassifier
-from llpgan.estimators.shift_losses import LEAST
+from llpgan.estimators.shift_losses import mean_losses
 from llpgan.utils.arrays import Array
 from llpgan.utils.parameter_checks import Interval
 
@@ -169,7 +169,7 @@ def _weighted(models: list[Any], bags: Bags) -> tuple[Array, list[float | None]]
     if not known.any():
         return np.array([0.5, 0.5]), [None, None]
     shares = np.broadcast_to(bags.prior, means[0].shape)
-    losses = -(bags.proportions * np.log(np.maximum([*means, shares], LEAST))).sum(axis=2)[:, known]
+    losses = np.array([mean_losses(bags, np.nan_to_num(each)) for each in (*means, shares)])[:, known]
     return _shares(losses[2] - losses[0], losses[2] - losses[1]), losses[:2].mean(axis=1).tolist()
 
 

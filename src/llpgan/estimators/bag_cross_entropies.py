@@ -79,7 +79,7 @@ class BagCrossEntropies:
             targets = self._bags.proportions[block.bags, :, None] * weights[:, None]
             return targets, -np.einsum("ikr,ikr->r", targets, np.log(means))
         known = self._bags.known.of(np.arange(self._bags.n_bags)[block.bags])
-        found = [known.targets_and_losses(means[:, :, r]) for r in range(means.shape[2])]
+        found = [known.pulls_and_losses(means[:, :, r]) for r in range(means.shape[2])]
         nearest = np.stack([targets for targets, _ in found], axis=2)
         values = [weights[:, r] @ losses for r, (_, losses) in enumerate(found)]
         return nearest * weights[:, None], np.array(values)

@@ -304,7 +304,7 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._validate_params()
         self._refuse_weights(bags)
         self._refuse_partial(bags)
-        if (said := fit_warnings.tell_nothing(bags)) is not None:
+        if (said := fit_warnings.tell_nothing(bags) or fit_warnings.never_compared(bags)) is not None:
             warnings.warn(said, fit_warnings.UninformativeBagsWarning, stacklevel=3)
         self.classes_ = bags.classes
         self.n_features_in_ = bags.instances.shape[1]
@@ -341,8 +341,8 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if bags.known is not None and not self.takes_partial:
             raise ValueError(
                 f"{type(self).__name__} needs all shares of each bag, without noise; "
-                f"AutoLLP, BagBoosting, BagLogistic, DLLP, LLPGAN and LLPVAT learn from bounds, unknown shares "
-                f"and noise of known size"
+                f"AutoLLP, BagBoosting, BagLogistic, DLLP, LLPGAN and LLPVAT learn from bounds, unknown shares, "
+                f"shares within some classes and noise of known size"
             )
 
     def _finish(self, bags: Bags) -> Self:
@@ -353,7 +353,8 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if fit_warnings.tell_nothing(bags) is not None:  # which was said before
             return self
         noise = fit_warnings.sampling_noise(shown, probabilities, missing)
-        explained = fit_warnings.explained_share(shown.proportions, shown.means(probabilities), bags.prior, noise)
+        means = shown.means(probabilities)
+        explained = fit_warnings.explained_share(shown.nearest_shares(means), means, bags.prior, noise)
         collapsed = fit_warnings.collapse(method, probabilities, bags.prior, bags.classes)
         fit_warnings.warn_of(collapsed or fit_warnings.hardly_better(method, explained))
         return self

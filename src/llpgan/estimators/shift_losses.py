@@ -96,7 +96,12 @@ def _class_means(bags: Bags, found: Array) -> Array:
 
 def bag_losses(bags: Bags, found: Array) -> Array:
     """(n_bags,): −Σ_k p_ik log p̄_ik, the cross-entropy of each bag's proportions and mean prediction."""
-    means = np.maximum(_class_means(bags, found), LEAST)
+    return mean_losses(bags, _class_means(bags, found))
+
+
+def mean_losses(bags: Bags, means: Array) -> Array:
+    """The same from the mean prediction of each bag."""
+    means = np.maximum(means, LEAST)
     if bags.known is not None:
         return bags.known.losses(means)
     return np.asarray(-(bags.proportions * np.log(means)).sum(axis=1))

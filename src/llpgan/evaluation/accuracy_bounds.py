@@ -69,7 +69,8 @@ def worst_case(bags: Bags, probabilities: ArrayLike) -> WorstCase:
 
     In a bag with proportions p and predicted shares q, at most Σ_k min(p_k, q_k) of the rows are right, and at
     least Σ_k max(0, p_k + q_k − 1). Some arrangement of the labels reaches each bound. In mixed bags the bounds
-    are far apart: a small bag error alone guarantees nothing for single rows.
+    are far apart: a small bag error alone guarantees nothing for single rows. If less is known of the bags than
+    all shares, the smallest and largest possible ones count.
 
     Parameters
     ----------
@@ -92,9 +93,12 @@ def worst_case(bags: Bags, probabilities: ArrayLike) -> WorstCase:
     """
     refuse_other_than_bags(bags, "bags")
     table = validation.probabilities(probabilities, len(bags.instances), bags.n_classes)
-    given, predicted = bags.proportions, bags.means(np.eye(bags.n_classes)[table.argmax(axis=1)])
-    lowest = np.maximum(given + predicted - 1, 0).sum(axis=1)
-    highest = np.minimum(given, predicted).sum(axis=1)
+    predicted = bags.means(np.eye(bags.n_classes)[table.argmax(axis=1)])
+    given = bags.nearest_shares(predicted)
+    known = bags.known
+    least, most = (given, given) if known is None or known.sd is not None else (known.lower, known.upper)
+    lowest = np.maximum(least + predicted - 1, 0).sum(axis=1)
+    highest = np.minimum(most, predicted).sum(axis=1)
     return WorstCase(
         bag_error=hoeffding(float(bag_scores(bags, table).hard_total_variation.mean()), bags.n_bags),
         lowest_accuracy=float(np.average(lowest, weights=bags.totals)),

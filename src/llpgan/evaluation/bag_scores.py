@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from llpgan.bags import validation
 from llpgan.bags.bags import Bags, refuse_other_than_bags
+from llpgan.bags.known_shares import KnownShares
 from llpgan.evaluation import interval_estimate
 from llpgan.evaluation.interval_estimate import Estimate
 from llpgan.utils.arrays import Array
@@ -116,7 +117,9 @@ class BagScores:
 def bag_scores(bags: Bags, probabilities: ArrayLike, *, by_size: bool = False) -> BagScores:
     """Compare the proportions of bags with the predicted probabilities of their instances.
 
-    If less is known of a bag than all its shares, the nearest possible shares count.
+    If less is known of a bag than all its shares, the nearest possible shares count, and the divergence and the
+    cross-entropy are the loss that training minimizes. If only shares within a subset of the classes are known,
+    distances are those within the subset, whatever its mass.
 
     Parameters
     ----------
@@ -142,21 +145,42 @@ def bag_scores(bags: Bags, probabilities: ArrayLike, *, by_size: bool = False) -
     refuse_other_than_bags(bags, "bags")
     table = validation.probabilities(probabilities, len(bags.instances), bags.n_classes)
     predicted = bags.means(table)
-    given = bags.proportions if bags.known is None else bags.known.targets(predicted)
     hard = bags.means(np.eye(bags.n_classes)[table.argmax(axis=1)])
-    cross_entropy = -(given * _log(predicted)).sum(axis=1)
     return BagScores(
         predicted=predicted,
-        cross_entropy=cross_entropy,
-        kl=np.maximum(cross_entropy + (given * _log(given)).sum(axis=1), 0),
-        total_variation=np.abs(given - predicted).sum(axis=1) / 2,
-        hard_total_variation=np.abs(given - hard).sum(axis=1) / 2,
+        **(
+            _scores(bags.proportions, predicted, hard)
+            if bags.known is None
+            else _nearest(bags.known, predicted, hard)
+        ),
         weights=bags.totals if by_size else None,
-        given=given,
+        given=bags.nearest_shares(predicted),
         sizes=bags.sizes,
         bag_ids=bags.bag_ids,
         classes=tuple(bags.classes.tolist()),
     )
+
+
+def _scores(given: Array, predicted: Array, hard: Array) -> dict[str, Array]:
+    """Of each bag whose shares are known."""
+    cross_entropy = -(given * _log(predicted)).sum(axis=1)
+    return {
+        "cross_entropy": cross_entropy,
+        "kl": np.maximum(cross_entropy + (given * _log(given)).sum(axis=1), 0),
+        "total_variation": np.abs(given - predicted).sum(axis=1) / 2,
+        "hard_total_variation": np.abs(given - hard).sum(axis=1) / 2,
+    }
+
+
+def _nearest(known: KnownShares, predicted: Array, hard: Array) -> dict[str, Array]:
+    """Of each bag of which less is known: how far predictions are from what is possible."""
+    losses = np.maximum(known.losses(predicted), 0)
+    return {
+        "cross_entropy": losses,
+        "kl": losses,
+        "total_variation": known.distances(predicted),
+        "hard_total_variation": known.distances(hard),
+    }
 
 
 def _log(shares: Array) -> Array:

@@ -105,6 +105,11 @@ def inspect_bags(bags: Bags) -> Inspection:
     Inspection
         The figures.
 
+    Raises
+    ------
+    ValueError
+        If less is known of the bags than all shares.
+
     Examples
     --------
     >>> rng = np.random.default_rng(0)
@@ -114,6 +119,11 @@ def inspect_bags(bags: Bags) -> Inspection:
     (100, array([769., 831.]), array([83., 96.]))
     """
     refuse_other_than_bags(bags, "bags")
+    if bags.known is not None:
+        raise ValueError(
+            "what bags can tell is computed from all their shares, and less is known of these (bounds, unknown "
+            "shares, shares within some classes or noise); methods can learn from them"
+        )
     sizes = bags.sizes
     proportions, rows = bags.proportions, bags.prior * sizes.sum()
     worth, spread = _worth(proportions, sizes), _spread(bags)

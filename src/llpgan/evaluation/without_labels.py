@@ -60,6 +60,11 @@ _WEIGHTED = (
     f"right cannot be told. {_MEANING}"
 )
 
+_PARTIAL = (
+    f"Less is known of these bags than all shares, so how often single predictions are right cannot be told. The "
+    f"bag error compares predictions with the nearest possible shares. {_MEANING}"
+)
+
 
 def judge_without_labels(
     bags: Bags, probabilities: ArrayLike, *, proportions_sd: float = 0.0, random_state: int = 0
@@ -95,17 +100,22 @@ def judge_without_labels(
     refuse_other_than_bags(bags, "bags")
     probabilities = validation.probabilities(probabilities, len(bags.instances), bags.n_classes)
     randomness = randomness_test(bags, proportions_sd=proportions_sd, random_state=random_state)
-    able = randomness.looks_random and bags.n_bags >= LEAST_BAGS and bags.weights is None
+    able = randomness.looks_random and bags.n_bags >= LEAST_BAGS and bags.weights is None and bags.known is None
     return Verdict(
         bags=bag_scores(bags, probabilities),
         worst_case=worst_case(bags, probabilities),
         randomness=randomness,
         scores=estimate_accuracy(bags, probabilities, proportions_sd=proportions_sd) if able else None,
-        why=_WEIGHTED if bags.weights is not None else _why(bags.n_bags, randomness),
+        why=_why(bags, randomness),
     )
 
 
-def _why(n_bags: int, randomness: RandomnessTest) -> str:
+def _why(bags: Bags, randomness: RandomnessTest) -> str:
+    if bags.known is not None:
+        return _PARTIAL
+    if bags.weights is not None:
+        return _WEIGHTED
+    n_bags = bags.n_bags
     if n_bags < LEAST_BAGS:
         return f"{n_bags} bags are too few to say how often single predictions are right. {_MEANING}"
     if not randomness.looks_random:

@@ -66,7 +66,7 @@ class Story:
     sizes : ndarray of shape (n_bags,)
         The number of instances of each bag.
     proportions : ndarray of shape (n_bags, n_classes)
-        The proportions of the bags.
+        The proportions of the bags; where less is known, the possible ones that are nearest to the predictions.
     scores : BagScores
         The scores on the bags that the model was trained on.
     overall : BagScores
@@ -172,6 +172,7 @@ def tell(
     groups = _each_column(bags) if columns is None else columns
     why_no_rises = _why_no_rises(bags, groups)
     rises = None if why_no_rises else _rises(model, bags, groups)
+    scores = bag_scores(bags, probabilities)
     return Story(
         title=title,
         method=type(model).__name__,
@@ -184,8 +185,8 @@ def tell(
         classes=tuple(str(name) for name in bags.classes.tolist()),
         bag_names=tuple(str(name) for name in bags.bag_ids),
         sizes=bags.sizes,
-        proportions=bags.proportions,
-        scores=bag_scores(bags, probabilities),
+        proportions=scores.given,
+        scores=scores,
         overall=bag_scores(bags, np.broadcast_to(bags.prior, probabilities.shape)),
         held_out=None if held_out is None else bag_scores(held_out, model.predict_proba(held_out)),
         probability_counts=_counts(probabilities),

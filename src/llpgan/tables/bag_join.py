@@ -125,10 +125,10 @@ class BagTable:
         return self.numbers[[place[bag] for bag in bag_ids]]
 
 
-def counts_as_shares(table: BagTable, counts: Shares, bag_ids: Sequence[Hashable]) -> Shares:
+def counts_as_shares(table: BagTable, counts: Shares, bag_ids: Sequence[Hashable], *, within: bool) -> Shares:
     """Each bag's counts over their sum. They may be of a larger population than the rows at hand."""
     with column_values.of(table.file):
-        return validation.counts_as_proportions(counts, bag_ids, table.classes)
+        return validation.counts_as_proportions(counts, bag_ids, table.classes, within=within)
 
 
 def _class_column(table: pa.Table, name: str, file: str) -> Shares:

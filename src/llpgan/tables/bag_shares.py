@@ -85,7 +85,7 @@ def shares_of_tables(
     first = next(iter(tables.values()))
     rows = {name: table.rows_of(bag_ids, source) for name, table in tables.items()}
     if "counts" in rows:
-        rows["proportions"] = counts_as_shares(first, rows.pop("counts"), bag_ids)
+        rows["proportions"] = counts_as_shares(first, rows.pop("counts"), bag_ids, within=spec.within)
     with column_values.of(first.file):
         shares, known = shares_known(
             rows,
@@ -93,6 +93,7 @@ def shares_of_tables(
             first.classes,
             np.asarray(sizes, dtype=np.float64),
             partial=spec.partial,
+            within=spec.within,
             sd=spec.proportions_sd,
             tolerance=spec.tolerance,
         )

@@ -6,6 +6,7 @@ from numbers import Integral
 from typing import Any
 
 from llpgan.bags import validation
+from llpgan.bags.known_shares import refuse_beside_within
 from llpgan.tables.column_kinds import Columns
 from llpgan.tables.image_sources import FOLDER_COLUMN
 from llpgan.tables.rows import RowStream, no_column
@@ -40,6 +41,9 @@ class TableSpec:
         The largest possible shares.
     partial : bool, default=False
         Whether an empty cell of ``proportions`` stands for a share that is not known.
+    within : bool, default=False
+        Whether the shares or counts of a bag with empty cells are those *within* the classes that are given, which
+        then sum to one, and how large a part of the bag these classes are is not known.
     proportions_sd : float, default=None
         The standard deviation of noise in the proportions. None means that they are exact.
     weight : str, default=None
@@ -68,6 +72,7 @@ class TableSpec:
     lower: Any = None
     upper: Any = None
     partial: bool = False
+    within: bool = False
     proportions_sd: float | None = None
     weight: str | None = None
     tolerance: float = 0.01
@@ -92,6 +97,8 @@ class TableSpec:
             )
         if self.image is not None and not isinstance(self.image, str):
             raise TypeError(f"image must be the name of a column of paths, got {self.image!r}")
+        if self.within and self.partial:
+            refuse_beside_within(None, None, partial=True)
         if self.image_size is not None:
             _check_size(self.image_size)
         validation.tolerance(self.tolerance)

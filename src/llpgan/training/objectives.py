@@ -28,6 +28,7 @@ from llpgan.training.losses import (
 )
 from llpgan.training.losses.intervals import interval_loss
 from llpgan.training.losses.label_noise import forward_corrected_loss
+from llpgan.training.losses.subset_shares import subset_losses
 from llpgan.training.networks import Output
 
 Losses = dict[str, Tensor]
@@ -198,7 +199,8 @@ def allowed_loss(logits: Tensor, batch: BagBatch) -> Tensor:
     """The loss of bags of which less is known than all shares; see :mod:`llpgan.bags.known_shares`.
 
     Its gradient is that of the cross-entropy with the nearest allowed shares as targets. Their own entropy, which
-    has no gradient, is left out, as it is left out of the cross-entropy of known shares.
+    has no gradient, is left out, as it is left out of the cross-entropy of known shares. Bags of which shares
+    within a subset of the classes are known have the loss of these.
     """
     assert batch.known is not None
     log_posterior = logits.log_softmax(1)
@@ -207,6 +209,9 @@ def allowed_loss(logits: Tensor, batch: BagBatch) -> Tensor:
     log_means = log_bag_means(log_posterior, batch.bag_index, len(batch.proportions))
     nearest = batch.known.targets(log_means.detach().double().exp().cpu().numpy())
     losses = -(torch.from_numpy(nearest).to(log_means) * log_means).sum(1)
+    if batch.known.within is not None:
+        within = torch.from_numpy(batch.known.within).to(log_means)
+        losses = torch.where(within.isnan().all(1), losses, subset_losses(log_means, within))
     return losses.mean() if batch.bag_weights is None else (losses * batch.bag_weights).mean()
 
 

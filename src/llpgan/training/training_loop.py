@@ -168,7 +168,11 @@ def held_out_losses(
         posteriors = posteriors_of(classifier, bags.bags.instances, device, rows)
         predicted = posteriors if correction is None else correction(posteriors)
         weights = None if bags.bags.weights is None else bags.bags.weights[rows]
-        losses.append(bag_loss(bags.bags.proportions[bag], np.average(predicted, axis=0, weights=weights)))
+        mean = np.average(predicted, axis=0, weights=weights)
+        if bags.bags.known is None:
+            losses.append(bag_loss(bags.bags.proportions[bag], mean))
+        else:
+            losses.append(float(bags.bags.known.of(np.array([bag])).losses(mean[None])[0]))
     return losses
 
 

@@ -128,8 +128,9 @@ class ProportionDisplay(Display):
         ProportionDisplay
         """
         k = _place(class_name, bags.classes.tolist())
-        predicted = bag_scores(bags, probabilities).predicted[:, k]
-        shown = cls(bags.proportions[:, k], predicted, bags.sizes, bags.bag_ids, bags.classes.tolist()[k])
+        scores = bag_scores(bags, probabilities)
+        given, predicted = scores.given[:, k], scores.predicted[:, k]
+        shown = cls(given, predicted, bags.sizes, bags.bag_ids, bags.classes.tolist()[k])
         return shown.plot(ax, n_named=n_named)
 
     def plot(

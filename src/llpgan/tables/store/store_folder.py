@@ -207,6 +207,7 @@ def _write_bags(
     columns = {f"key {place}": _key_column(key) for place, key in enumerate(keys)}
     columns["rows"] = pa.array(sizes)
     tables = {"share": proportions} | ({} if known is None else {"lower": known.lower, "upper": known.upper})
+    tables |= {} if known is None or known.within is None else {"within": known.within}
     for name, table in tables.items():
         columns |= {f"{name} {place}": pa.array(values) for place, values in enumerate(table.T)}
     if known is not None and known.sd is not None:
@@ -243,8 +244,7 @@ def _read_bags(
         keys = [table[f"key {place}"].to_pylist() for place in range(max(1, contents.n_keys))]
         shares = _shares_in(table, "share", contents)
         sizes, known = table["rows"].to_numpy(), _known_in(table, contents)
-        n_known = 0 if known is None else 2 * len(contents.classes) + (known.sd is not None)
-        n_columns = len(keys) + len(contents.classes) + 1 + n_known
+        n_columns = len(keys) + 1 + len(contents.classes) * _n_tables(known) + _has_noise(known)
         is_whole = len(table.column_names) == n_columns and sizes.sum() == contents.shape[0]
     except (pa.ArrowException, KeyError, TypeError) as error:
         raise ValueError(f"{path} is not the table of bags that {STORE} tells of: {error}") from error
@@ -252,6 +252,15 @@ def _read_bags(
         raise ValueError(f"{path} is not the table of bags that {STORE} tells of: it has other rows or columns")
     bag_ids = tuple(zip(*keys, strict=True)) if contents.n_keys else tuple(keys[0])
     return bag_ids, sizes, shares, known
+
+
+def _n_tables(known: KnownShares | None) -> int:
+    """How many tables of bags and classes are stored side by side."""
+    return 1 if known is None else 3 + (known.within is not None)
+
+
+def _has_noise(known: KnownShares | None) -> bool:
+    return known is not None and known.sd is not None
 
 
 def _shares_in(table: pa.Table, name: str, contents: Contents) -> NDArray[np.float64]:
@@ -265,4 +274,5 @@ def _known_in(table: pa.Table, contents: Contents) -> KnownShares | None:
         return None
     lower, upper = (_shares_in(table, name, contents) for name in ("lower", "upper"))
     sd = table["sd"].to_numpy() if "sd" in table.column_names else None
-    return KnownShares(lower, upper, sd, table["rows"].to_numpy().astype(np.float64))
+    within = _shares_in(table, "within", contents) if "within 0" in table.column_names else None
+    return KnownShares(lower, upper, sd, table["rows"].to_numpy().astype(np.float64), within)
