@@ -190,7 +190,12 @@ def test_counts_may_be_of_a_larger_population():
     ("no", "yes", "said"),
     [
         ([1, -2], [1, 5], "r.csv: bag 'OH': -2 of class 'no' is not a count"),
-        ([1, 2], [1, None], "r.csv: bag 'OH': nan of class 'yes' is not a count"),
+        (
+            [1, 2],
+            [1, None],
+            "r.csv: bag 'OH': nan of class 'yes' is not a count; if this class was not counted there, say so "
+            "(within)",
+        ),
         ([0, 2], [0, 1], "r.csv: bag 'IA': its counts sum to 0"),
     ],
 )

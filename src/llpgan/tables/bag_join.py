@@ -125,7 +125,9 @@ class BagTable:
         return self.numbers[[place[bag] for bag in bag_ids]]
 
 
-def counts_as_shares(table: BagTable, counts: Shares, bag_ids: Sequence[Hashable], *, within: bool) -> Shares:
+def counts_as_shares(
+    table: BagTable, counts: Shares, bag_ids: Sequence[Hashable], *, within: bool = False
+) -> Shares:
     """Each bag's counts over their sum. They may be of a larger population than the rows at hand."""
     with column_values.of(table.file):
         return validation.counts_as_proportions(counts, bag_ids, table.classes, within=within)

@@ -6,9 +6,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from llpgan.bags import validation
 from llpgan.tables import column_values
 from llpgan.tables.array_sources import ArrayEncoder
-from llpgan.tables.bag_counting import FewValues, Labels, SeenBags
+from llpgan.tables.bag_counting import FewValues, Growing, Labels, SeenBags
 from llpgan.tables.bag_shares import Shares, shares_of_counts
 from llpgan.tables.column_kinds import Columns
 from llpgan.tables.column_summary import ColumnSummary
@@ -59,6 +60,7 @@ class Survey:
         self.columns = spec.columns or Columns()
         self.bags = SeenBags(spec.bag_columns(stream))
         self.labels = Labels(str(spec.label)) if n_classes is None else None
+        self._totals = Growing(1, np.float64)
         self.reserved = spec.reserved(stream)
         self.is_table = stream.shape is None and spec.image is None and stream.image is None
         names = self._names() if self.is_table and not only_bags else []
@@ -77,9 +79,11 @@ class Survey:
         """A block of the rows."""
         if not self.is_table and self._first is None:
             self._first = learned_encoder(rows, self.spec, self.reserved)
-        bags = self.bags.add(rows)
+        bags, weights = self.bags.add(rows), row_weights(rows, self.spec.weight)
+        if weights is not None:
+            self._totals.add(bags.places, np.bincount(bags.of_row, weights)[:, None])
         if self.labels is not None:
-            self.labels.add(rows, bags, row_weights(rows, self.spec.weight))
+            self.labels.add(rows, bags, weights)
         chance = None if self._chance is None else self._chance.random(len(rows))
         with column_values.of(rows.name):
             for name, summary in self.summaries.items():
@@ -101,6 +105,16 @@ class Survey:
     def sizes(self) -> Index:
         """How many rows each bag has."""
         return self.bags.sizes()[self._order]
+
+    def refuse_weightless(self) -> None:
+        """Refuse weights that are all zero, or those of all rows of a bag."""
+        if self.spec.weight is None:
+            return
+        totals = self._totals.rows(len(self._order))[self._order, 0]
+        with column_values.of(self.stream.name):
+            if not totals.any():
+                raise ValueError(f"column {self.spec.weight!r}: all weights are zero")
+            validation.no_weightless_bag(totals, self.bag_ids)
 
     def positions(self, rows: Rows) -> Index:
         """For each row the position of its bag in ``bag_ids``."""
@@ -144,13 +158,14 @@ def row_weights(rows: Rows, column: str | None) -> NDArray[np.float64] | None:
     if column is None:
         return None
     with column_values.of(rows.name):
-        weights = column_values.as_numbers(str(column), rows.column(str(column)))
+        try:
+            weights = column_values.as_numbers(str(column), rows.column(str(column)))
+        except column_values.RowError as error:
+            raise error.at(rows.first_row) from None
         for row in np.flatnonzero(~(weights >= 0)):
             raise ValueError(
                 f"column {column!r}, row {rows.first_row + row}: weight {weights[row]:g} is missing or negative"
             )
-        if not weights.any():
-            raise ValueError(f"column {column!r}: all weights are zero")
     return weights
 
 

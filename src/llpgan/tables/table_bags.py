@@ -29,6 +29,8 @@ from llpgan.utils import array_input
 from llpgan.utils.arrays import Array
 
 Index = NDArray[np.int64]
+# Rows that are encoded: the position of each one's bag, the instances, and the weight of each, if they have any.
+Block = tuple[Index, Array, NDArray[np.float64] | None]
 
 
 def bags_from_tables(source: Any, spec: TableSpec) -> Bags:
@@ -51,9 +53,7 @@ def bags_from_tables(source: Any, spec: TableSpec) -> Bags:
     if is_store(source):
         return open_store_alone(source, spec.given())
     survey = surveyed(whole(opened(source, spec)), spec)
-    (rows,) = survey.stream.parts()
-    weights = row_weights(rows, spec.weight)
-    ((bag_index, instances),) = encoded_blocks(survey)
+    ((bag_index, instances, weights),) = encoded_blocks(survey)
     bags = Bags(
         instances=instances,
         bag_index=bag_index,
@@ -88,6 +88,7 @@ def surveyed(stream: RowStream, spec: TableSpec) -> Survey:
     survey = Survey(stream, spec, n_classes)
     for rows in stream.parts():
         survey.add(rows)
+    survey.refuse_weightless()
     if tables:
         shares = shares_of_tables(tables, spec, survey.bag_ids, survey.sizes, stream.name)
     else:
@@ -97,19 +98,20 @@ def surveyed(stream: RowStream, spec: TableSpec) -> Survey:
     return survey
 
 
-def encoded_blocks(survey: Survey) -> Iterator[tuple[Index, Array]]:
-    """The second time through the rows: the position of each row's bag, and the instances."""
-    stream, encoder = survey.stream, survey.encoder
+def encoded_blocks(survey: Survey) -> Iterator[Block]:
+    """The second time through the rows: the position of each row's bag, the instances, and the weights."""
+    stream, encoder, weight = survey.stream, survey.encoder, survey.spec.weight
     if stream.is_whole:
         (rows,) = stream.parts()
-        yield survey.positions(rows), encoder.encode(replace(rows, keep=False))
+        weights = row_weights(rows, weight)
+        yield survey.positions(rows), encoder.encode(replace(rows, keep=False)), weights
         return
     shape = encoder.encode(next(stream.rows(1))).shape[1:]
     for rows in stream.parts(shape):
         positions, instances = survey.positions(rows), encoder.encode(rows)
         with column_values.of(rows.name):
             validation.instances(instances, encoder.features, rows.first_row)
-        yield positions, instances
+        yield positions, instances, row_weights(rows, weight)
 
 
 def warn_of_likely_labels(bags: Bags, survey: Survey) -> None:
@@ -145,6 +147,7 @@ def shared_bags(rows: Rows, classes: Array, spec: TableSpec) -> Bags:
     spec.check_source(stream)
     survey = Survey(stream, replace(spec, label=None), n_classes=len(classes), only_bags=True)
     survey.add(rows)
+    survey.refuse_weightless()
     tables = tables_of_bags(stream, replace(spec, classes=classes.tolist()))
     shares = shares_of_tables(tables, spec, survey.bag_ids, survey.sizes, rows.name)
     return Bags(

@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 import warnings
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
@@ -14,8 +15,9 @@ import pyarrow.csv
 import pyarrow.parquet
 import pytest
 from PIL import Image
+from sklearn.base import clone
 
-from llpgan import Bags, Columns
+from llpgan import DLLP, BagBoosting, BagLogistic, Bags, Columns, InvCal, LaplacianMeanMap, MeanMap
 from llpgan.tables import column_summary, csv_blocks, rows
 from llpgan.tables.store import external_sort, open_store, store_bags, store_tables
 
@@ -256,13 +258,13 @@ def test_a_file_that_is_cut_short_or_empty_is_refused(files, people, results):
 def test_rows_that_change_between_the_two_readings_are_noticed(files, people, results, monkeypatch):
     from llpgan.tables.store import store_writing
 
-    write = store_writing._write_instances
+    write = store_writing._write_rows
 
     def later(*args):
         pa.parquet.write_table(people.slice(1), "people.parquet")
-        write(*args)
+        return write(*args)
 
-    monkeypatch.setattr(store_writing, "_write_instances", later)
+    monkeypatch.setattr(store_writing, "_write_rows", later)
     with pytest.raises(ValueError, match=r"people.parquet has changed while it was read"):
         store_tables("people.parquet", "store", results, bag="state")
     assert not Path("store").exists()
@@ -375,13 +377,110 @@ def test_a_store_holds_what_is_known_of_shares(form, files, people, results):
         assert known.sd is None or known.sd.tolist() == bags.known.sd.tolist()
 
 
-def test_weights_are_refused_before_anything_is_written(files, people, results):
-    with pytest.raises(ValueError, match="a store cannot hold weights of rows; learn from the table itself"):
-        store_tables(people, "store", results, bag="state", weight="children")
-    bags = Bags.from_labels([[1.0], [2.0]], [0, 1], groups=["a", "b"], weights=[1, 2])
-    with pytest.raises(ValueError, match="a store cannot hold weights of rows or bags"):
-        store_bags(bags, "store")
+@pytest.fixture
+def weighed(people):
+    """People with weights, some of which are zero."""
+    weights = np.random.default_rng(2).integers(4, size=len(people)) / 2
+    return people.append_column("times", pa.array(weights))
+
+
+@pytest.mark.parametrize("shares_from", ["results", "labels"])
+def test_a_store_holds_the_weights_of_rows(shares_from, files, in_small_parts, weighed, results):
+    pa.parquet.write_table(weighed, "weighed.parquet", row_group_size=700)
+    given = {"proportions": results} if shares_from == "results" else {"label": "owner"}
+    stored = store_tables("weighed.parquet", "store", bag="state", weight="times", **given)
+    bags = Bags.from_tables(weighed, bag="state", weight="times", **given)
+    assert "times" not in stored.features
+    np.testing.assert_allclose(stored.proportions, bags.proportions, rtol=1e-12)
+    np.testing.assert_array_equal(stored.weights, bags.weights[bags.row_order])
+    np.testing.assert_array_equal(stored.totals, bags.totals)
+    again = store_bags(replace(bags, bag_weights=np.arange(1.0, 1 + bags.n_bags)), "again")
+    np.testing.assert_array_equal(again.weights, stored.weights)
+    np.testing.assert_array_equal(again.bag_weights, np.arange(1.0, 1 + bags.n_bags))
+    some = again.subset([3, 5])
+    np.testing.assert_array_equal(some.totals, bags.totals[[3, 5]])
+
+
+STORED = [
+    BagLogistic(n_resamples=2, random_state=0),
+    BagBoosting(n_models=2, max_rounds=5, bag_shift="covariate", random_state=0),
+    BagBoosting(n_models=2, max_rounds=5, bag_shift="label", random_state=0),
+    DLLP(epochs=1, random_state=0),
+    MeanMap(),
+    LaplacianMeanMap(),
+    InvCal(),
+]
+
+
+@pytest.mark.parametrize("method", STORED, ids=repr)
+def test_a_method_learns_from_stored_weights_what_it_learns_from_those_in_memory(method, tmp_path):
+    rng = np.random.default_rng(0)
+    labels, groups = rng.integers(2, size=400), np.arange(400) // 16  # order matters to what is held out
+    X, weights = rng.normal(size=(400, 2)) + 2 * labels[:, None], rng.integers(4, size=400) / 2
+    bags = Bags.from_labels(X, labels, groups, weights=weights)
+    if method.takes_bag_weights:
+        bags = replace(bags, bag_weights=rng.uniform(0.5, 2, bags.n_bags))
+    models = [clone(method).fit_bags(given) for given in (bags, store_bags(bags, tmp_path / "store"))]
+    np.testing.assert_allclose(*(model.predict_proba(X) for model in models), atol=1e-5)
+    unweighted = clone(method).fit_bags(replace(bags, weights=None, bag_weights=None)).predict_proba(X)
+    assert np.abs(models[0].predict_proba(X) - unweighted).max() > 1e-3
+
+
+BAD_WEIGHTS = {
+    "negative": (
+        lambda w: np.where(np.arange(len(w)) == 3000, -1.0, w),
+        "row 3000: weight -1 is missing or negative",
+    ),
+    "missing": (
+        lambda w: np.where(np.arange(len(w)) == 3000, np.nan, w),
+        "row 3000: weight nan is missing or negative",
+    ),
+    "infinite": (lambda w: np.where(np.arange(len(w)) == 3000, np.inf, w), "row 3000: inf is not a finite number"),
+    "all zero": (lambda w: 0 * w, "column 'times': all weights are zero"),
+}
+
+
+@pytest.mark.parametrize(("change", "said"), BAD_WEIGHTS.values(), ids=BAD_WEIGHTS)
+def test_bad_weights_are_refused_before_anything_is_written(change, said, files, in_small_parts, weighed, results):
+    wrong = pa.array(change(weighed["times"].to_numpy()), from_pandas=False)
+    pa.parquet.write_table(weighed.drop_columns("times").append_column("times", wrong), "wrong.parquet")
+    with pytest.raises(ValueError, match=rf"wrong.parquet.*{said}"):
+        store_tables("wrong.parquet", "store", results, bag="state", weight="times")
     assert not Path("store").exists()
+
+
+def test_a_bag_without_weight_is_named_before_anything_is_written(files, in_small_parts, weighed, results):
+    none = np.where(np.array(weighed["state"].to_pylist()) == "s7", 0, weighed["times"].to_numpy())
+    pa.parquet.write_table(weighed.drop_columns("times").append_column("times", pa.array(none)), "wrong.parquet")
+    with pytest.raises(ValueError, match=r"wrong.parquet: bag 's7': its weights sum to 0"):
+        store_tables("wrong.parquet", "store", results, bag="state", weight="times")
+    assert not Path("store").exists()
+
+
+def test_a_block_without_weight_is_no_mistake(files, in_small_parts, weighed, results):
+    early = np.where(np.arange(len(weighed)) < 700, 0.0, 1.0)
+    pa.parquet.write_table(
+        weighed.drop_columns("times").append_column("times", pa.array(early)), "early.parquet", row_group_size=700
+    )
+    stored = store_tables("early.parquet", "store", results, bag="state", weight="times")
+    assert stored.weights.sum() == len(weighed) - 700
+
+
+def test_weights_go_when_a_store_is_replaced_by_one_without(files, weighed, results):
+    store_tables(weighed, "store", results, bag="state", weight="times")
+    assert Path("store/weights.npy").is_file()
+    store_tables(weighed, "store", results, bag="state", overwrite=True)
+    assert not Path("store/weights.npy").exists()
+    assert open_store("store").weights is None
+
+
+def test_damaged_weights_are_named(files, weighed, results):
+    store_tables(weighed, "store", results, bag="state", weight="times")
+    with Path("store/weights.npy").open("r+b") as file:
+        file.seek(500)
+        file.write(b"12345678")
+    with pytest.raises(ValueError, match=r"weights.npy"):
+        open_store("store")
 
 
 def test_options_of_bags_are_refused_where_a_store_has_them_already(files, people, results):

@@ -1,9 +1,9 @@
 """A store is a folder: the instances bag after bag, and beside them the bags, the classes and the encoder."""
 
 from collections.abc import Hashable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import pyarrow as pa
@@ -21,9 +21,9 @@ from llpgan.utils.dataclass_schemas import matches, refuse_misfit, refuse_other_
 from llpgan.utils.output_paths import FolderKind
 from llpgan.utils.state_json import Arrays, from_plain, to_plain
 
-STORE, INSTANCES, BAGS = "store.json", "instances.npy", "bags.parquet"
+STORE, INSTANCES, BAGS, WEIGHTS = "store.json", "instances.npy", "bags.parquet", "weights.npy"
 FORMAT = 1
-STORE_FOLDER = FolderKind(STORE, files=(INSTANCES, BAGS))
+STORE_FOLDER = FolderKind(STORE, files=(INSTANCES, BAGS), pages=(WEIGHTS,))
 ENCODER_TYPES = {
     "ArrayEncoder": "llpgan.tables.array_sources",
     "Category": "llpgan.tables.column_encoders",
@@ -52,6 +52,8 @@ class Contents:
         How rows of a user's table become instances, if they were made from one.
     files : dict
         The SHA-256 of the small files.
+    pages : list of str
+        Those that not every store has: the weights of rows.
     """
 
     shape: list[int]
@@ -62,6 +64,7 @@ class Contents:
     features: list[str] | None
     encoder: Any
     files: dict[str, str]
+    pages: list[str] = field(default_factory=list)
 
 
 def is_store(path: Any) -> bool:
@@ -84,7 +87,7 @@ def open_store(path: str | Path) -> Bags:
     """Open the bags of a store.
 
     The instances stay in their file and are read when they are needed. Of them, only the number and the type are
-    checked; the other files are checked completely.
+    checked; the other files are checked completely. Weights of rows are read into memory, eight bytes for each.
 
     Parameters
     ----------
@@ -116,16 +119,18 @@ def open_store(path: str | Path) -> Bags:
             f"{folder / INSTANCES} holds {instances.shape} of {instances.dtype}, but {STORE} tells of "
             f"{tuple(contents.shape)} of {contents.dtype}: it is not what was stored"
         )
-    bag_ids, sizes, proportions, known = _read_bags(folder / BAGS, contents)
+    found = _read_bags(folder / BAGS, contents)
     return Bags(
         instances=cast(Array, instances),
-        bag_index=cast(NDArray[np.int64], SortedBagIndex(sizes)),
-        proportions=proportions,
-        bag_ids=bag_ids,
+        bag_index=cast(NDArray[np.int64], SortedBagIndex(found.sizes)),
+        proportions=found.proportions,
+        bag_ids=found.bag_ids,
         classes=np.array(contents.classes, dtype=contents.class_type),
         features=None if contents.features is None else tuple(contents.features),
         encoder=encoder,
-        known=known,
+        weights=_read_weights(folder / WEIGHTS, contents),
+        known=found.known,
+        bag_weights=found.weights,
     )
 
 
@@ -155,8 +160,11 @@ def _refuse_wrong(contents: Contents) -> None:
         raise ValueError(f"there are {len(contents.features)} features, but the shape is {contents.shape}")
     if contents.n_keys < 0:
         raise ValueError(f"n_keys should not be below 0, but is {contents.n_keys}")
-    if contents.files.keys() != {BAGS}:
-        raise ValueError(f"files should be {BAGS} alone, not {', '.join(contents.files)}")
+    if not set(contents.pages) <= {WEIGHTS}:
+        raise ValueError(f"pages should be {WEIGHTS} or none, not {', '.join(contents.pages)}")
+    if contents.files.keys() != {BAGS, *contents.pages}:
+        wanted = " and ".join((BAGS, *contents.pages))
+        raise ValueError(f"files should be {wanted} alone, not {', '.join(contents.files)}")
 
 
 def open_store_alone(path: str | Path, given: Sequence[str]) -> Bags:
@@ -166,19 +174,23 @@ def open_store_alone(path: str | Path, given: Sequence[str]) -> Bags:
     return open_store(path)
 
 
+class StoredBags(NamedTuple):
+    """What a store holds of bags."""
+
+    bag_ids: tuple[Hashable, ...]
+    sizes: NDArray[np.int64]
+    proportions: NDArray[np.float64]
+    known: KnownShares | None = None
+    weights: NDArray[np.float64] | None = None
+
+
 def write_small_files(
-    folder: Path,
-    bag_ids: Sequence[Hashable],
-    sizes: NDArray[np.int64],
-    proportions: NDArray[np.float64],
-    classes: Array,
-    features: Sequence[str] | None,
-    encoder: Encoder | None,
-    known: KnownShares | None = None,
+    folder: Path, bags: StoredBags, classes: Array, features: Sequence[str] | None, encoder: Encoder | None
 ) -> None:
-    """Complete a folder that holds the instances already."""
+    """Complete a folder that holds the instances already, and the weights of rows if there are any."""
     instances = StoredInstances(folder / INSTANCES)
-    n_keys = _write_bags(folder / BAGS, bag_ids, sizes, proportions, known)
+    n_keys = _write_bags(folder / BAGS, bags)
+    pages = [WEIGHTS] if (folder / WEIGHTS).is_file() else []
     arrays: Arrays = {}
     contents = Contents(
         shape=list(instances.shape),
@@ -188,30 +200,29 @@ def write_small_files(
         class_type=classes.dtype.str,
         features=None if features is None else list(features),
         encoder=to_plain(encoder, arrays, ENCODER_TYPES),
-        files={BAGS: digest_of_file(folder / BAGS)},
+        files={name: digest_of_file(folder / name) for name in (BAGS, *pages)},
+        pages=pages,
     )
     assert not arrays, "encoders of rows hold no arrays, for which a store has no place"
     write_sealed(folder / STORE, asdict(contents), FORMAT)
 
 
-def _write_bags(
-    path: Path,
-    bag_ids: Sequence[Hashable],
-    sizes: NDArray[np.int64],
-    proportions: NDArray[np.float64],
-    known: KnownShares | None,
-) -> int:
-    """Bags as a table: the columns of their ids (gives how many), their sizes, and their shares."""
+def _write_bags(path: Path, bags: StoredBags) -> int:
+    """Bags as a table: the columns of their ids (gives how many), their sizes, weights and shares."""
+    bag_ids, known = bags.bag_ids, bags.known
     n_keys = len(bag_ids[0]) if isinstance(bag_ids[0], tuple) else 0
     keys = list(zip(*bag_ids, strict=True)) if n_keys else [bag_ids]
     columns = {f"key {place}": _key_column(key) for place, key in enumerate(keys)}
-    columns["rows"] = pa.array(sizes)
-    tables = {"share": proportions} | ({} if known is None else {"lower": known.lower, "upper": known.upper})
+    columns["rows"] = pa.array(bags.sizes)
+    tables = {"share": bags.proportions}
+    tables |= {} if known is None else {"lower": known.lower, "upper": known.upper}
     tables |= {} if known is None or known.within is None else {"within": known.within}
     for name, table in tables.items():
         columns |= {f"{name} {place}": pa.array(values) for place, values in enumerate(table.T)}
     if known is not None and known.sd is not None:
         columns["sd"] = pa.array(known.sd)
+    if bags.weights is not None:
+        columns["weight"] = pa.array(bags.weights)
     pa.parquet.write_table(pa.table(columns), path)
     return n_keys
 
@@ -235,23 +246,40 @@ def _other_ids(ids: Sequence[Hashable]) -> TypeError:
     )
 
 
-def _read_bags(
-    path: Path, contents: Contents
-) -> tuple[tuple[Hashable, ...], NDArray[np.int64], NDArray[np.float64], KnownShares | None]:
-    """The ids, sizes and shares of bags, as many as the store has, and what is known of the shares."""
+def _read_bags(path: Path, contents: Contents) -> StoredBags:
+    """The bags, as many as the store has."""
     try:
         table = pa.parquet.read_table(path)
         keys = [table[f"key {place}"].to_pylist() for place in range(max(1, contents.n_keys))]
         shares = _shares_in(table, "share", contents)
         sizes, known = table["rows"].to_numpy(), _known_in(table, contents)
+        weights = _column_in(table, "weight")
         n_columns = len(keys) + 1 + len(contents.classes) * _n_tables(known) + _has_noise(known)
+        n_columns += weights is not None
         is_whole = len(table.column_names) == n_columns and sizes.sum() == contents.shape[0]
     except (pa.ArrowException, KeyError, TypeError) as error:
         raise ValueError(f"{path} is not the table of bags that {STORE} tells of: {error}") from error
     if not is_whole:
         raise ValueError(f"{path} is not the table of bags that {STORE} tells of: it has other rows or columns")
     bag_ids = tuple(zip(*keys, strict=True)) if contents.n_keys else tuple(keys[0])
-    return bag_ids, sizes, shares, known
+    return StoredBags(bag_ids, sizes, shares, known, weights)
+
+
+def _read_weights(path: Path, contents: Contents) -> NDArray[np.float64] | None:
+    """The weight of each row, if the store has any."""
+    if WEIGHTS not in contents.pages:
+        return None
+    weights = StoredInstances(path)
+    if weights.shape != (contents.shape[0],) or weights.dtype != np.float64:
+        raise ValueError(
+            f"{path} holds {weights.shape} of {weights.dtype}, but there are {contents.shape[0]} rows, each with "
+            f"a weight: it is not what was stored"
+        )
+    return weights[:]
+
+
+def _column_in(table: pa.Table, name: str) -> NDArray[np.float64] | None:
+    return table[name].to_numpy() if name in table.column_names else None
 
 
 def _n_tables(known: KnownShares | None) -> int:
@@ -273,6 +301,6 @@ def _known_in(table: pa.Table, contents: Contents) -> KnownShares | None:
     if "lower 0" not in table.column_names:
         return None
     lower, upper = (_shares_in(table, name, contents) for name in ("lower", "upper"))
-    sd = table["sd"].to_numpy() if "sd" in table.column_names else None
+    sd = _column_in(table, "sd")
     within = _shares_in(table, "within", contents) if "within 0" in table.column_names else None
     return KnownShares(lower, upper, sd, table["rows"].to_numpy().astype(np.float64), within)

@@ -1,16 +1,27 @@
 """From files that need not fit into memory to a store: once through the rows to learn, once more to write."""
 
+from collections.abc import Iterator
+from contextlib import ExitStack
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from llpgan.bags import Bags, validation
 from llpgan.tables.row_streams import open_stream
 from llpgan.tables.store.external_sort import SortingWriter
-from llpgan.tables.store.store_folder import INSTANCES, STORE_FOLDER, open_store, write_small_files
-from llpgan.tables.survey import Survey, changed
-from llpgan.tables.table_bags import encoded_blocks, surveyed, warn_of_likely_labels
+from llpgan.tables.store.store_folder import (
+    INSTANCES,
+    STORE_FOLDER,
+    WEIGHTS,
+    StoredBags,
+    open_store,
+    write_small_files,
+)
+from llpgan.tables.survey import changed
+from llpgan.tables.table_bags import Block, encoded_blocks, surveyed, warn_of_likely_labels
 from llpgan.tables.table_spec import TableSpec, refuse_empty_path
 from llpgan.utils.output_paths import output_folder
 
@@ -43,18 +54,18 @@ def store_bags(bags: Bags, to: str | Path, *, overwrite: bool = False) -> Bags:
     ...     stored.instances[:].tolist(), stored.bag_ids
     ([[1.0], [6.0], [2.0]], ('a', 'b'))
     """
-    if bags.weights is not None or bags.bag_weights is not None:
-        raise ValueError("bags: a store cannot hold weights of rows or bags; keep such bags in memory")
-    instances = bags.instances
     with output_folder(Path(to), STORE_FOLDER, overwrite=overwrite) as folder:
-        file = folder / INSTANCES
-        with SortingWriter(file, bags.sizes, instances.shape[1:], instances.dtype) as writer:
-            for start in range(0, len(instances), _ROWS_AT_ONCE):
-                here = slice(start, start + _ROWS_AT_ONCE)
-                writer.add(np.asarray(instances[here]), bags.bag_index[here])
-        of_bags = bags.bag_ids, bags.sizes, bags.proportions, bags.classes
-        write_small_files(folder, *of_bags, bags.features, bags.encoder, bags.known)
+        _write_rows(folder, _blocks(bags), bags.sizes)
+        of_bags = StoredBags(bags.bag_ids, bags.sizes, bags.proportions, bags.known, bags.bag_weights)
+        write_small_files(folder, of_bags, bags.classes, bags.features, bags.encoder)
     return open_store(to)
+
+
+def _blocks(bags: Bags) -> Iterator[Block]:
+    for start in range(0, len(bags.instances), _ROWS_AT_ONCE):
+        here = slice(start, start + _ROWS_AT_ONCE)
+        weights = None if bags.weights is None else bags.weights[here]
+        yield bags.bag_index[here], np.asarray(bags.instances[here]), weights
 
 
 def store_tables(
@@ -87,32 +98,34 @@ def store_tables(
         The bags of the store.
     """
     table_spec = TableSpec(proportions=proportions, **spec)
-    if table_spec.weight is not None:
-        raise ValueError(
-            "weight: a store cannot hold weights of rows; learn from the table itself, which must fit into memory"
-        )
     inputs = (data, *table_spec.tables_of_bags.values())
     with output_folder(Path(to), STORE_FOLDER, overwrite=overwrite, inputs=inputs) as folder:
         refuse_empty_path(data, "data")
         categories = () if table_spec.columns is None else table_spec.columns.categories
         survey = surveyed(open_stream(data, categories, table_spec.bag_ids), table_spec)
-        _write_instances(folder / INSTANCES, survey)
+        next_rows = _write_rows(folder, encoded_blocks(survey), survey.sizes)
+        if not np.array_equal(next_rows, np.cumsum(survey.sizes)):
+            raise changed(survey.stream)
         shares, encoder = survey.shares, survey.encoder
         checked = validation.proportions(shares.proportions, survey.bag_ids, table_spec.tolerance)
-        of_bags = survey.bag_ids, survey.sizes, checked, shares.classes
-        write_small_files(folder, *of_bags, encoder.features, encoder, shares.known)
+        of_bags = StoredBags(survey.bag_ids, survey.sizes, checked, shares.known)
+        write_small_files(folder, of_bags, shares.classes, encoder.features, encoder)
     bags = open_store(to)
     warn_of_likely_labels(bags, survey)
     return bags
 
 
-def _write_instances(path: Path, survey: Survey) -> None:
-    """Encode the rows block by block and write each to the place of its bag."""
-    blocks = encoded_blocks(survey)
-    positions, instances = next(blocks)
-    with SortingWriter(path, survey.sizes, instances.shape[1:], instances.dtype) as writer:
-        writer.add(instances, positions)
-        for positions, instances in blocks:
-            writer.add(instances, positions)
-    if not np.array_equal(writer.next_row, np.cumsum(survey.sizes)):
-        raise changed(survey.stream)
+def _write_rows(folder: Path, blocks: Iterator[Block], sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Write each row, and its weight if it has one, to the place of its bag; gives where each bag ends."""
+    first = next(blocks)
+    _, some, weights = first
+    with ExitStack() as stack:
+        rows = stack.enter_context(SortingWriter(folder / INSTANCES, sizes, some.shape[1:], some.dtype))
+        beside = None if weights is None else SortingWriter(folder / WEIGHTS, sizes, (), weights.dtype)
+        if beside is not None:
+            stack.enter_context(beside)
+        for positions, instances, weights in chain([first], blocks):
+            rows.add(instances, positions)
+            if beside is not None and weights is not None:
+                beside.add(weights, positions)
+    return rows.next_row
