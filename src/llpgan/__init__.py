@@ -11,7 +11,7 @@ Names are imported when they are first used, so that ``import llpgan`` is quick 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from llpgan.estimators import METHODS
+from llpgan.estimators import SAVED_METHODS
 from llpgan.utils.version import __version__ as __version__
 
 if TYPE_CHECKING:
@@ -42,10 +42,9 @@ if TYPE_CHECKING:
 _HOMES = {
     "Bags": "llpgan.bags",
     "Columns": "llpgan.tables",
-    "MarginalLogistic": "llpgan.estimators.marginal_logistic",
     "load": "llpgan.persistence",
     "save": "llpgan.persistence",
-    **METHODS,
+    **SAVED_METHODS,
 }
 __all__ = [
     "DLLP",

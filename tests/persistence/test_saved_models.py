@@ -12,9 +12,22 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 import llpgan
-from llpgan import DLLP, LLPGAN, AlternatingMeanMap, Bags, InvCal, LaplacianMeanMap, MeanMap, load, save
+from llpgan import (
+    DLLP,
+    LLPGAN,
+    AlternatingMeanMap,
+    Bags,
+    InvCal,
+    LaplacianMeanMap,
+    MarginalLogistic,
+    MeanMap,
+    load,
+    save,
+)
 from llpgan.estimators import METHODS
 from llpgan.persistence.manifest import Manifest
+from llpgan.tables import MarginalTables
+from llpgan.tables.value_encoder import ValueEncoder
 from llpgan.training.networks import mlp_classifier, mnist_classifier
 from llpgan.utils.checked_json import _digest_of, digest_of_file
 
@@ -24,6 +37,7 @@ PEOPLE = {
     "city": ["Rome", "Oslo", None, "Rome", "Bonn", "Oslo"] * 8,
     "seen": ["2016-11-08", "2016-01-01", "2015-03-01", "2016-02-02", "2014-05-05", None] * 8,
 }
+PAIRED = {name: PEOPLE[name] for name in ("state", "city", "seen")}
 RESULTS = {"state": ["Iowa", "Ohio", "Utah"], "no": [0.2, 0.7, 0.5], "yes": [0.8, 0.3, 0.5]}
 
 
@@ -376,3 +390,27 @@ def test_the_machine_that_predicts_needs_no_training_data_and_no_torch(saved):
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout in ("['no'] False\n", "['yes'] False\n")
+
+
+def test_a_model_of_tables_of_pairs_is_the_same_when_loaded(tmp_path):
+    tables = MarginalTables.from_rows(PAIRED, [0, 1, 1, 0, 1, 1] * 8)
+    model = MarginalLogistic(C=1.0, n_rows=500, random_state=0).fit_tables(tables)
+    save(model, tmp_path / "model")
+    loaded = load(tmp_path / "model")
+    np.testing.assert_array_equal(loaded.predict_proba(PAIRED), model.predict_proba(PAIRED))
+    assert loaded.get_params() == model.get_params()
+    assert loaded.values_ == model.values_
+    assert "report(" not in (tmp_path / "model" / "model_card.md").read_text()
+    clone(loaded).fit_tables(tables)
+
+
+@pytest.mark.parametrize("part", ["known_", "values"])
+def test_a_model_of_tables_of_pairs_whose_parts_do_not_fit_is_refused(part, tmp_path):
+    model = MarginalLogistic(n_rows=500, random_state=0).fit(PAIRED, [0, 1, 1, 0, 1, 1] * 8)
+    if part == "known_":
+        model.known_ = model.known_[:-1]
+    else:
+        model.encoder_ = ValueEncoder({**model.values_, "state": ("Ohio",)})
+    save(model, tmp_path / "model")
+    with pytest.raises(ValueError, match="do not make a MarginalLogistic: known_ has"):
+        load(tmp_path / "model")

@@ -106,3 +106,22 @@ def test_rows_that_cannot_be_counted_are_named():
         MarginalTables.from_rows({"age": [1, 2], "sex": ["f", "m"]}, [0, 1, 1])
     with pytest.raises(ValueError, match="at least two columns"):
         MarginalTables.from_rows({"age": [1, 2]}, [0, 1])
+
+
+def test_tables_are_read_back_from_their_frame():
+    rng = np.random.default_rng(0)
+    rows = {name: rng.choice(["x", "y", "07"], 200) for name in "abc"}
+    for threshold in (0, 10):
+        tables = MarginalTables.from_rows(
+            rows, rng.integers(2, size=200), sd=3.0, threshold=threshold, random_state=0
+        )
+        again = MarginalTables.from_counts(tables.to_frame(), sd=3.0, threshold=threshold)
+        assert again.values == tables.values
+        for pair, counts in tables.counts.items():
+            np.testing.assert_array_equal(again.counts[pair], counts)
+
+
+def test_codes_with_leading_zeros_stay_what_they_are_in_a_file(tmp_path):
+    tables = MarginalTables.from_rows({"code": ["07", "7", "8"], "year": [1999, 2000, 2000]}, [0, 1, 1])
+    (tmp_path / "rows.csv").write_text("code,year\n07,1999\n7,2000\n8,2000\n")
+    assert tables.positions(tmp_path / "rows.csv").tolist() == [[0, 1, 2], [0, 1, 1]]

@@ -21,6 +21,7 @@ COMMANDS = {
     "store": "sort rows that do not fit into memory by bag, into a folder to fit",
     "inspect": "show what bags can tell, before anything is trained",
     "fit": "learn from a table of rows and the proportions of their bags; save a model and a report",
+    "pairs": "learn from an aggregated report: tables of counts of pairs of columns; save a model",
     "predict": "predict the class of each row of a file",
     "compare": "compare methods by cross-validation on held-out bags; save the selected one",
     "evaluate": "evaluate a model by labels, by bags, or by both",

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, get_args, get_origin
 
 from llpgan.cli.command_options import OptionError, kinds_of, names, text
-from llpgan.estimators import METHODS, estimator_class
+from llpgan.estimators import METHODS, SAVED_METHODS, estimator_class
 from llpgan.estimators.base import LLPClassifier
 
 Setting = dict[str, Any]  # of one method: {"class_path": "DLLP", "init_args": {"epochs": 5}}
@@ -84,6 +84,10 @@ def method_name(given: Any) -> str:
     for name, module in METHODS.items():
         if given in (name, f"llpgan.{name}", f"{module}.{name}"):
             return name
+    if given in SAVED_METHODS.keys() - METHODS.keys():
+        raise OptionError(
+            f"{given} learns from tables of pairs of columns, not from bags: see llpgan pairs --help"
+        )
     lower = {name.lower(): name for name in METHODS}
     near = difflib.get_close_matches(str(given).lower(), lower, n=1)
     raise OptionError(

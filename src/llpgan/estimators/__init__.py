@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import Any
 
-__all__ = ["METHODS", "estimator_class"]
+__all__ = ["METHODS", "SAVED_METHODS", "estimator_class"]
 
 #: The one list of methods, by class, with the module that holds it: the package's names, the common tests and the
 #: comparisons read it. Nothing is imported here, so that a method without torch never loads it.
@@ -28,6 +28,9 @@ METHODS = {
     "ConvSVM": "llpgan.estimators.conv_svm",
 }
 
+#: All methods whose models can be saved: those, and one that learns from tables of counts instead of bags.
+SAVED_METHODS = {**METHODS, "MarginalLogistic": "llpgan.estimators.marginal_logistic"}
+
 
 def estimator_class(name: str) -> Any:
     """Return the class of a method.
@@ -35,7 +38,7 @@ def estimator_class(name: str) -> Any:
     Parameters
     ----------
     name : str
-        The name of the method, one of :data:`METHODS`.
+        The name of the method, one of :data:`SAVED_METHODS`.
 
     Returns
     -------
@@ -47,4 +50,4 @@ def estimator_class(name: str) -> Any:
     >>> estimator_class("MeanMap")
     <class 'llpgan.estimators.mean_map.MeanMap'>
     """
-    return getattr(import_module(METHODS[name]), name)
+    return getattr(import_module(SAVED_METHODS[name]), name)

@@ -14,7 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 from llpgan.estimators.linear_scores import Features, one_blas_thread
 from llpgan.estimators.mean_operator import class_probabilities, fit_log_partition
 from llpgan.estimators.rows_from_tables import draw_rows
-from llpgan.tables.marginal_tables import MarginalTables, value_positions
+from llpgan.tables import MarginalTables, open_rows
+from llpgan.tables.value_encoder import ValueEncoder
 from llpgan.utils.arrays import Array
 from llpgan.utils.parameter_checks import Interval
 
@@ -50,8 +51,10 @@ class MarginalLogistic(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     classes_ : ndarray of shape (n_classes,)
         The classes, in the order of the columns of ``predict_proba``.
-    values_ : dict
-        From each column to its values.
+    encoder_ : ValueEncoder
+        The columns and their values, as whose positions rows are encoded.
+    instance_shape_ : tuple of int
+        The shape of an encoded row: one position per column.
     known_ : ndarray of bool
         For each value and each pair of values, whether the tables tell of it.
     noise_ratio_ : float
@@ -92,6 +95,13 @@ class MarginalLogistic(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         "tol": [Interval(Real, 0, None, closed="neither")],
         "random_state": ["random_state"],
     }
+    learns_from: ClassVar = "tables of counts of pairs of columns"
+
+    @property
+    def values_(self) -> dict[str, tuple[str, ...]]:
+        """From each column to its values."""
+        check_is_fitted(self, "encoder_")
+        return self.encoder_.values
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from labelled rows: count them by pairs of columns, then learn from the counts and the rows.
@@ -136,7 +146,10 @@ class MarginalLogistic(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._validate_params()
         if not isinstance(tables, MarginalTables):
             raise TypeError(f"fit_tables takes MarginalTables, got a {type(tables).__name__}")
-        self.classes_, self.values_ = tables.classes, dict(tables.values)
+        self.classes_ = tables.classes
+        self.encoder_ = ValueEncoder(dict(tables.values))
+        self.n_features_in_, self.instance_type_ = len(tables.values), np.dtype(np.int64).str
+        self.instance_shape_ = (self.n_features_in_,)
         self.known_, self.noise_ratio_ = known_features(tables), noise_ratio(tables)
         if rows is None:
             positions, weights = draw_rows(tables, self.n_rows, check_random_state(self.random_state))
@@ -163,8 +176,39 @@ class MarginalLogistic(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ndarray of shape (n_rows, n_classes)
             The probabilities, with the classes in the order of ``classes_``.
         """
+        return self.predict_encoded(self.encode(X))
+
+    def encode(self, X: Any) -> NDArray[np.int64]:
+        """Encode rows as the positions of their values.
+
+        Parameters
+        ----------
+        X : table or path
+            The rows, as in :meth:`predict_proba`.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_columns)
+            The positions, and −1 for a value that the tables do not have.
+        """
         check_is_fitted(self, "model_")
-        return class_probabilities(self.model_, self._features(value_positions(self.values_, X)))
+        return self.encoder_.encode(open_rows(X, self.encoder_.text_columns))
+
+    def predict_encoded(self, instances: Any) -> Array:
+        """Predict the probability of each class for rows that are already encoded.
+
+        Parameters
+        ----------
+        instances : ndarray of shape (n_rows, n_columns)
+            What :meth:`encode` returns.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+            The probabilities, with the classes in the order of ``classes_``.
+        """
+        check_is_fitted(self, "model_")
+        return self._probabilities(np.asarray(instances))
 
     def predict(self, X: Any) -> Array:
         """Predict the most probable class of each row.
@@ -181,9 +225,15 @@ class MarginalLogistic(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
 
+    def _probabilities(self, instances: Array) -> Array:
+        return class_probabilities(self.model_, self._features(instances.T))
+
     def _features(self, positions: NDArray[np.int64]) -> Features:
         """One column of zeros and ones for each value and each pair of values that the tables know."""
         sizes = [len(known) for known in self.values_.values()]
+        n_cells = (sum(sizes) ** 2 - sum(size**2 for size in sizes)) // 2
+        if len(self.known_) != sum(sizes) + n_cells:
+            raise ValueError(f"known_ has {len(self.known_)} entries for {sum(sizes) + n_cells} values and pairs")
         matrix = pair_features(positions, sizes, self.known_)
         n_features = matrix.shape[1]
         return Features(cast(Array, matrix), np.zeros(n_features), np.ones(n_features))

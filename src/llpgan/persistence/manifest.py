@@ -4,7 +4,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from llpgan.estimators import METHODS
+from llpgan.estimators import SAVED_METHODS
 from llpgan.utils.checked_json import lack_of, read_sealed, refuse_damaged, write_sealed
 from llpgan.utils.dataclass_schemas import matches, refuse_misfit, refuse_other_type
 from llpgan.utils.output_paths import FolderKind
@@ -24,7 +24,7 @@ class Manifest:
     Attributes
     ----------
     method : str
-        One of :data:`llpgan.estimators.METHODS`.
+        One of :data:`llpgan.estimators.SAVED_METHODS`.
     settings : dict
         Its parameters; those that a file cannot hold are in ``own``.
     own : list of str
@@ -79,8 +79,8 @@ class Manifest:
 
     def _check(self) -> None:
         """What the types of the fields do not say."""
-        if self.method not in METHODS:
-            raise ValueError(f"it holds a {self.method}; this version knows {', '.join(METHODS)}")
+        if self.method not in SAVED_METHODS:
+            raise ValueError(f"it holds a {self.method}; this version knows {', '.join(SAVED_METHODS)}")
         if not matches(self.classes, list[str | int | float | bool]) or not self.classes:
             raise ValueError(f"classes should be the names of classes, not {self.classes}")
         refuse_other_type(self.class_type, self.classes)

@@ -10,17 +10,18 @@ _SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|~&$])")
 _NOT_RECORDED = """\
 ## Training data and quality
 
-Not recorded: the model was saved without them. `model.report("report.html", bags)` tells them, and so does the
-card of a model that `llpgan fit` has saved.
-"""
-_LIMITS = """\
-## Limits
-
+Not recorded: the model was saved without them."""
+_WHERE = """ `model.report("report.html", bags)` tells them, and so does the
+card of a model that `llpgan fit` has saved."""
+_OF_BAGS = """\
 - The model learned from class proportions of bags, not from labels. Errors on single instances cancel within a
   bag, so a small bag error does not prove that single predictions are right. Check some of them by labels.
+"""
+_LIMITS = """\
 - It expects instances like those that it learned from. How well it does on others, and whether it treats groups
   of people alike, was not measured unless this card says so.
 """
+_NOT_JUDGED = "How often it is right was not measured: check some predictions by labels."
 _USE = """\
 ## Use
 
@@ -33,15 +34,15 @@ model.predict_proba(rows)
 """
 
 
-def model_card(model: LLPClassifier, told: str = _NOT_RECORDED) -> str:
+def model_card(model: LLPClassifier, told: str | None = None) -> str:
     """Describe a trained model in Markdown.
 
     Parameters
     ----------
     model : LLPClassifier
         The model.
-    told : str, optional
-        Sections on the training data and on how good the model is.
+    told : str, default=None
+        Sections on the training data and on how good the model is. None means that they say that nothing is known.
 
     Returns
     -------
@@ -51,7 +52,14 @@ def model_card(model: LLPClassifier, told: str = _NOT_RECORDED) -> str:
     method, classes = type(model).__name__, _names(model.classes_.tolist())
     head = f"# Model card: {method}\n\n{method_in_a_line(model)} Saved by llpgan {__version__}.\n"
     task = f"The class of a single instance, one of {classes}, and the probability of each. {_input(model)}"
-    return "\n".join([head, f"## What it predicts\n\n{task}\n", _settings(model), told, _LIMITS, _USE])
+    own = getattr(model, "learns_from", None)
+    data = f"{_NOT_RECORDED}{_WHERE if own is None else ''}\n" if told is None else told
+    return "\n".join([head, f"## What it predicts\n\n{task}\n", _settings(model), data, _limits(own), _USE])
+
+
+def _limits(own: str | None) -> str:
+    first = _OF_BAGS if own is None else f"- The model learned from {own}, not from labels. {_NOT_JUDGED}\n"
+    return f"## Limits\n\n{first}{_LIMITS}"
 
 
 def plain(text: object) -> str:

@@ -14,4 +14,5 @@ SAVED_TYPES = {
     "MeanMap": "llpgan.estimators.mean_map",
     "NamedKernel": "llpgan.estimators.kernels",
     "Sigmoid": "llpgan.estimators.one_vs_rest",
+    "ValueEncoder": "llpgan.tables.value_encoder",
 }

@@ -2,24 +2,22 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any, Self
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import ArrayLike, NDArray
 
 from llpgan.bags import validation
 from llpgan.tables import column_values
 from llpgan.tables.open_rows import open_rows
-from llpgan.tables.rows import Rows
+from llpgan.tables.value_encoder import ValueEncoder, texts_of
 from llpgan.utils.arrays import Array
+from llpgan.utils.frames import frame
 
 Table = NDArray[np.float64]
 Pair = tuple[str, str]
 KEYS = ("column_1", "value_1", "column_2", "value_2")
-MISSING = ""  # the value of a row that has none
 
 
 @dataclass(frozen=True, eq=False)
@@ -253,7 +251,32 @@ class MarginalTables:
         ndarray of shape (n_columns, n_rows)
             The positions, and −1 for a value that the tables do not have.
         """
-        return value_positions(self.values, rows)
+        encoder = ValueEncoder(self.values)
+        return encoder.encode(open_rows(rows, encoder.text_columns)).T
+
+    def to_frame(self) -> Any:
+        """Return the tables as one long pandas frame, which :meth:`from_counts` reads back.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row for each cell that was not left out: the two columns and their values, and the counts.
+
+        Examples
+        --------
+        >>> rows = {"sex": ["f", "m", "f"], "job": ["clerk", "clerk", "nurse"]}
+        >>> tables = MarginalTables.from_rows(rows, ["no", "yes", "yes"])
+        >>> tables.to_frame().iloc[0].tolist()
+        ['sex', 'f', 'job', 'clerk', 1.0, 0.0]
+        """
+        cells = [
+            (first, value, second, other, *self.counts[first, second][i, j].tolist())
+            for first, second in self.pairs
+            for (i, value), (j, other) in product(enumerate(self.values[first]), enumerate(self.values[second]))
+            if not np.isnan(self.counts[first, second][i, j]).any()
+        ]
+        names = [*KEYS, *map(str, self.classes.tolist())]
+        return frame(dict(zip(names, zip(*cells, strict=True), strict=True)))
 
     def __repr__(self) -> str:
         cells = sum(int((~np.isnan(table[..., 0])).sum()) for table in self.counts.values())
@@ -275,28 +298,6 @@ class MarginalTables:
                 f"{where}: {table[row, column, k]:g} of class {self.classes[k].item()!r} in {cell} is not a count"
                 + ("; give sd, if counts are noisy" if np.isfinite(table[row, column, k]) else "")
             )
-
-
-def value_positions(values: Mapping[str, Sequence[str]], rows: Any) -> NDArray[np.int64]:
-    """For each column the position of each row's value among the known ones; −1 where it is not known."""
-    opened = open_rows(rows)
-    found = np.full((len(values), len(opened)), -1, dtype=np.int64)
-    for place, (name, known) in enumerate(values.items()):
-        texts, index = np.unique(texts_of(opened, name), return_inverse=True)
-        position = {value: i for i, value in enumerate(known)}
-        found[place] = np.array([position.get(text, -1) for text in texts.tolist()], dtype=np.int64)[index]
-    return found
-
-
-def texts_of(rows: Rows, name: str) -> NDArray[np.str_]:
-    """A categorical column as texts; a missing value is an empty one, and fractional numbers are refused."""
-    column = column_values.plain(rows.column(name))
-    if pa.types.is_floating(column.type):
-        whole = pc.equal(column, pc.floor(column))
-        if not pc.all(whole, min_count=0).as_py():
-            raise ValueError(f"{rows.name}: column {name!r} holds fractional numbers: put them into bins first")
-        column = pc.if_else(pc.is_nan(column), None, column).cast(pa.int64())
-    return np.asarray(pc.fill_null(column.cast(pa.string()), MISSING).to_numpy(), dtype=str)
 
 
 def _values_of(keys: Sequence[Sequence[str]]) -> dict[str, tuple[str, ...]]:

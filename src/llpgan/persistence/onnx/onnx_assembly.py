@@ -6,6 +6,7 @@ import numpy as np
 from onnx import ModelProto
 from sklearn.utils.validation import check_is_fitted
 
+from llpgan.estimators import SAVED_METHODS
 from llpgan.estimators.auto_llp import AutoLLP
 from llpgan.estimators.base import LLPClassifier
 from llpgan.estimators.classical import ClassicalClassifier
@@ -45,6 +46,8 @@ def _probabilities(graph: Graph, model: LLPClassifier, instances: str) -> str:
 
     if isinstance(model, DeepClassifier):
         return deep_probabilities(graph, model, instances)
+    if type(model).__name__ in SAVED_METHODS:
+        raise TypeError(f"a {type(model).__name__} cannot be exported; llpgan predict takes the saved model")
     raise TypeError(f"{type(model).__name__} is not a method of llpgan: it cannot be exported")
 
 
