@@ -1,6 +1,7 @@
 """Learning from less than a full vector of shares: bounds, unknown classes, subsets, noise of known size."""
 
 import dataclasses
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -393,3 +394,29 @@ def test_tables_of_shares_within_a_subset(rows, shares, full, subsets, tmp_path)
     np.testing.assert_array_equal(stored.known.within, bags.known.within)
     with pytest.raises(ValueError, match="either those of the whole bag"):
         Bags.from_tables(people, table, bag="bag", within=True, partial=True)
+
+
+@pytest.mark.parametrize("form", ["within", "noise", "bounds"])
+def test_labels_stand_beside_bags_of_which_less_is_known(form, rows, shares, subsets, full):
+    instances, labels, bag = rows
+    noisy = shares + np.random.default_rng(1).normal(scale=0.05, size=shares.shape)
+    bags = {
+        "within": lambda: subsets.subset(~full),
+        "noise": lambda: Bags.from_arrays(instances, bag, noisy, proportions_sd=0.05),
+        "bounds": lambda: Bags.from_arrays(instances, bag, upper=np.minimum(shares + 0.3, 1)),
+    }[form]()
+    truth = labels[np.isin(bag, bags.bag_ids)]
+    beside = bags.with_labels(np.arange(30), truth[:30])
+    exact = np.eye(3)[truth[:30]]
+    np.testing.assert_array_equal(beside.proportions[-30:], exact)
+    np.testing.assert_array_equal(beside.known.targets(np.full((beside.n_bags, 3), 1 / 3))[-30:], exact)
+    np.testing.assert_array_equal(beside.known.of(np.arange(bags.n_bags)).lower, bags.known.lower)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # labels tell the mass of subsets
+        assert BagLogistic(n_resamples=0).fit_bags(beside).score(instances, labels) > 0.85
+
+
+@pytest.mark.parametrize("name", ["partial", "within"])
+def test_a_text_is_no_switch(name):
+    with pytest.raises(TypeError, match=f"{name} must be True or False, got 'no'"):
+        Bags.from_arrays([[1.0], [2.0]], ["a", "b"], {"a": [0, 1], "b": [1, 0]}, **{name: "no"})

@@ -510,18 +510,18 @@ class Bags:
         chosen, given = validation.labelled_rows(rows, labels, len(self.bag_index))
         for place in np.flatnonzero(~np.isin(given, self.classes)).tolist():
             raise ValueError(f"labels: {given[place].item()!r} is not one of the classes {self.classes.tolist()}")
-        if self.known is not None:
-            raise ValueError("labels beside bags need all shares of the bags, without noise")
         if not 0 < weight < np.inf:
             raise ValueError(f"weight must be a number above 0, got {weight!r}")
         counts = np.ones(self.n_bags) if self.bag_weights is None else self.bag_weights
+        shares = (given[:, None] == self.classes).astype(np.float64)
         return replace(
             self,
             instances=np.concatenate([self.instances, self.instances[chosen]]),
             bag_index=np.append(self.bag_index, self.n_bags + np.arange(len(chosen))),
-            proportions=np.vstack([self.proportions, given[:, None] == self.classes]).astype(np.float64),
+            proportions=np.vstack([self.proportions, shares]),
             bag_ids=(*self.bag_ids, *(("label", int(row)) for row in chosen)),
             weights=None if self.weights is None else np.append(self.weights, np.ones(len(chosen))),
+            known=None if self.known is None else self.known.beside(shares),
             bag_weights=np.append(counts, np.full(len(chosen), float(weight))),
         )
 

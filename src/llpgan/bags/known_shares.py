@@ -85,6 +85,23 @@ class KnownShares:
             None if self.within is None else self.within[bags],
         )
 
+    def beside(self, shares: Table) -> "KnownShares":
+        """The same, and beside it bags of one row whose shares are known exactly.
+
+        >>> known = KnownShares(np.array([[0.0, 0.2]]), np.array([[0.8, 1.0]]), None, np.array([10.0]))
+        >>> known.beside(np.array([[1.0, 0.0]])).lower
+        array([[0. , 0.2],
+               [1. , 0. ]])
+        """
+        more = len(shares)
+        return KnownShares(
+            np.vstack([self.lower, shares]),
+            np.vstack([self.upper, shares]),
+            None if self.sd is None else np.append(self.sd, np.zeros(more)),
+            np.append(self.sizes, np.ones(more)),
+            None if self.within is None else np.vstack([self.within, np.full_like(shares, np.nan)]),
+        )
+
     def targets(self, predicted: Table) -> Table:
         """For each bag the allowed share vector that is nearest to the mean prediction.
 
@@ -263,6 +280,8 @@ def shares_known(
     tolerance: float,
 ) -> tuple[Table, KnownShares | None]:
     """One share vector per bag, and what is known of it where that is less than the full, exact vector."""
+    validation.switch(partial, "partial")
+    validation.switch(within, "within")
     given = tables.get("proportions")
     noise = None if sd is None else noise_of(sd, len(bag_ids))
     if within:

@@ -120,13 +120,19 @@ def tolerance(given: Any) -> None:
         raise ValueError(f"tolerance must be a number from 0 to below 1, got {given!r}")
 
 
+def switch(given: Any, name: str) -> None:
+    """Refuse what is neither true nor false; a text such as "no" would count as true."""
+    if not isinstance(given, bool | np.bool_):
+        raise TypeError(f"{name} must be True or False, got {given!r}")
+
+
 def proportions(
     table: Table, bag_ids: Sequence[Hashable], tolerance: float, classes: Sequence[Hashable] | None = None
 ) -> Table:
     """The proportions, renormalised where they sum to one within the tolerance; refused where they do not."""
     if len(table) != len(bag_ids):
         raise ValueError(f"{len(table)} rows of proportions, but {len(bag_ids)} bags")
-    unknown = "is not a number; shares that are not known have their own ways to be given (partial) or (within)"
+    unknown = "is not a number; Bags.from_arrays and tables take shares that are not known (partial) (within)"
     _refuse(np.isnan(table), table, bag_ids, unknown, classes)
     _refuse(~np.isfinite(table), table, bag_ids, "is not a number", classes)
     _refuse(table < 0, table, bag_ids, "is negative", classes)

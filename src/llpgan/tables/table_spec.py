@@ -97,6 +97,8 @@ class TableSpec:
             )
         if self.image is not None and not isinstance(self.image, str):
             raise TypeError(f"image must be the name of a column of paths, got {self.image!r}")
+        validation.switch(self.partial, "partial")
+        validation.switch(self.within, "within")
         if self.within and self.partial:
             refuse_beside_within(None, None, partial=True)
         if self.image_size is not None:
