@@ -71,3 +71,19 @@ def test_too_few_units_are_refused():
         shares_from_counts(GroupCounts(GROUPS, OUTCOMES))
     with pytest.raises(TypeError, match="counts must be GroupCounts, got a list"):
         shares_from_counts(GROUPS)
+
+
+def test_frames_are_matched_by_their_units_and_name_their_columns():
+    groups = pd.DataFrame(GROUPS, columns=["black", "white"], index=["A", "B"])
+    outcomes = pd.DataFrame(OUTCOMES, columns=["yes", "no"], index=["A", "B"])
+    counts = GroupCounts(groups, outcomes.iloc[::-1])
+    assert (counts.group_names, counts.outcome_names, counts.unit_names) == (
+        ("black", "white"),
+        ("yes", "no"),
+        ("A", "B"),
+    )
+    np.testing.assert_array_equal(counts.outcomes, OUTCOMES)
+    with pytest.raises(ValueError, match="unit 'B' has no row in outcomes"):
+        GroupCounts(groups, outcomes.rename(index={"B": "C"}))
+    with pytest.raises(ValueError, match="outcomes: unit 'A' stands there twice"):
+        GroupCounts(groups, outcomes.rename(index={"B": "A"}))

@@ -12,7 +12,7 @@ from llpgan.tables.column_values import as_numbers, of
 from llpgan.tables.rows import no_column
 from llpgan.tables.table_readers import name_of, read_table
 from llpgan.tables.table_spec import names as column_names
-from llpgan.utils.array_input import argument, numbers
+from llpgan.utils.array_input import argument, is_frame, numbers
 
 Table = NDArray[np.float64]
 Names = tuple[Hashable, ...]
@@ -28,10 +28,12 @@ class GroupCounts:
 
     Parameters
     ----------
-    groups : array-like of shape (n_units, n_groups)
-        How many people of each group a unit has.
-    outcomes : array-like of shape (n_units, n_outcomes)
-        How many people of a unit had each outcome. Each unit must have the same total as in ``groups``.
+    groups : array-like or frame of shape (n_units, n_groups)
+        How many people of each group a unit has. Of a frame, the columns name the groups, and the index names the
+        units.
+    outcomes : array-like or frame of shape (n_units, n_outcomes)
+        How many people of a unit had each outcome. Each unit must have the same total as in ``groups``. Two frames
+        are matched by their indices.
     group_names : sequence of hashable, default=None
         The names of the groups.
     outcome_names : sequence of hashable, default=None
@@ -52,6 +54,7 @@ class GroupCounts:
     unit_names: Sequence[Hashable] | None = None
 
     def __post_init__(self) -> None:
+        self._take_names_of_frames()
         for side in ("groups", "outcomes"):
             with argument(side):
                 object.__setattr__(self, side, _two_dimensional(getattr(self, side), side))
@@ -69,6 +72,18 @@ class GroupCounts:
         _refuse_no_counts(self.groups, self.unit_names, self.group_names, "group")
         _refuse_no_counts(self.outcomes, self.unit_names, self.outcome_names, "outcome")
         _refuse_other_totals(self)
+
+    def _take_names_of_frames(self) -> None:
+        """The columns of frames name groups and outcomes; their indices name the units, and match the two."""
+        sides: list[Any] = [self.groups, self.outcomes]
+        indexed = [side for side in sides if is_frame(side) and hasattr(side, "index")]
+        if len(indexed) == 2:
+            object.__setattr__(self, "outcomes", _matched(*indexed))
+        columns = [list(side.columns) if is_frame(side) else None for side in sides]
+        units = list(indexed[0].index) if indexed else None
+        for option, names in zip(("group_names", "outcome_names", "unit_names"), (*columns, units), strict=True):
+            if getattr(self, option) is None:
+                object.__setattr__(self, option, names)
 
     @classmethod
     def from_table(
@@ -150,6 +165,17 @@ class GroupCounts:
             f"GroupCounts({self.groups.sum():,.0f} people in {self.n_units:,} units, "
             f"groups {groups}, outcomes {outcomes})"
         )
+
+
+def _matched(groups: Any, outcomes: Any) -> Any:
+    """The frame of outcomes, with its units in the order of those of the groups."""
+    for name, index in (("groups", groups.index), ("outcomes", outcomes.index)):
+        for unit in index[index.duplicated()]:
+            raise ValueError(f"{name}: unit {unit!r} stands there twice")
+    for here, there, name in ((groups, outcomes, "outcomes"), (outcomes, groups, "groups")):
+        for unit in here.index.difference(there.index):
+            raise ValueError(f"unit {unit!r} has no row in {name}: each unit needs a row in both")
+    return outcomes.reindex(groups.index)
 
 
 def _two_dimensional(given: Any, name: str) -> Table:
