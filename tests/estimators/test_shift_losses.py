@@ -23,6 +23,10 @@ def some_scores(bags, rng):
     return rng.normal(size=(len(bags.bag_index), 1 if bags.n_classes == 2 else bags.n_classes))
 
 
+def step_at(loss, found, row_weights):
+    return loss.step(found, loss.fitted(found), row_weights)
+
+
 def numerical_slope(loss, scores):
     flat = approx_fprime(scores.ravel(), lambda at: loss(at.reshape(scores.shape)), 1e-6)
     return flat.reshape(scores.shape)
@@ -30,16 +34,16 @@ def numerical_slope(loss, scores):
 
 def test_the_slope_of_label_shift_is_the_losss(some_bags, rng):
     scores, loss = some_scores(some_bags, rng), LabelShiftLoss(some_bags)
-    expected = numerical_slope(lambda at: loss.losses(probabilities_of(at)).sum(), scores)
-    found = loss.step(probabilities_of(scores), np.ones(40)).slope
+    expected = numerical_slope(lambda at: loss.losses(loss.fitted(probabilities_of(at))).sum(), scores)
+    found = step_at(loss, probabilities_of(scores), np.ones(40)).slope
     np.testing.assert_allclose(found, expected, atol=1e-5)
 
 
 def test_the_slope_of_covariate_shift_is_the_cross_entropys_for_two_classes(rng):
     bags = Bags.from_labels(rng.normal(size=(40, 2)), rng.integers(2, size=40), np.sort(rng.integers(6, size=40)))
     scores, loss = some_scores(bags, rng), CovariateShiftLoss(bags, correlation=0.0)
-    expected = numerical_slope(lambda at: bags.sizes @ bag_losses(bags, probabilities_of(at)), scores)
-    found = loss.step(probabilities_of(scores), np.ones(40)).slope
+    expected = numerical_slope(lambda at: bags.sizes @ bag_losses(bags, loss.fitted(probabilities_of(at))), scores)
+    found = step_at(loss, probabilities_of(scores), np.ones(40)).slope
     np.testing.assert_allclose(found, expected, atol=1e-5)
 
 
@@ -71,7 +75,7 @@ def test_newtons_system_of_a_single_leaf_meets_the_overall_share(rng):
     bags = Bags.from_labels(np.zeros((60, 1)), labels, np.zeros(60))
     loss, scores = CovariateShiftLoss(bags, correlation=0.0), rng.normal(size=(60, 1))
     for _ in range(20):
-        step = loss.step(probabilities_of(scores), np.ones(60))
+        step = step_at(loss, probabilities_of(scores), np.ones(60))
         second, downwards = step.system(0, np.zeros(60, dtype=int), 1)
         scores = scores + np.linalg.solve(second, downwards)
     assert probabilities_of(scores)[:, 1].mean() == pytest.approx(labels.mean())
@@ -80,9 +84,9 @@ def test_newtons_system_of_a_single_leaf_meets_the_overall_share(rng):
 def test_held_out_units_have_no_slope(some_bags, rng):
     found = probabilities_of(some_scores(some_bags, rng))
     by_bag, by_row = CovariateShiftLoss(some_bags, 0.0), LabelShiftLoss(some_bags)
-    slope = by_bag.step(found, by_bag.row_weights(np.array([2]))).slope
+    slope = step_at(by_bag, found, by_bag.row_weights(np.array([2]))).slope
     np.testing.assert_array_equal(np.any(slope != 0, axis=1), some_bags.bag_index != 2)
-    slope = by_row.step(found, by_row.row_weights(np.array([7, 8]))).slope
+    slope = step_at(by_row, found, by_row.row_weights(np.array([7, 8]))).slope
     np.testing.assert_array_equal(np.any(slope != 0, axis=1), ~np.isin(np.arange(40), [7, 8]))
 
 

@@ -19,7 +19,7 @@ _RISE = 0.01  # of the held-out loss, below which none would be missed
 _SURE = 0.02  # a loss below it: right on all but 2 in 100
 _FOOLED = 2.0  # a loss above it: wrong on more than 86 in 100
 _CONSTANT = 1e-3
-_JUDGED_BY = 20_000  # rows
+_JUDGED_BY = 5_000  # rows
 _FEWEST_BAGS = 50  # fewer whole bags than these would not show how bags differ
 _EXPLAINED = 0.1  # of how bags differ: with less, a method has learned next to nothing
 _ALIKE = 1e-9  # squared differences between bags: with less, all are alike
@@ -272,7 +272,7 @@ def hardly_better(method: str, explained: float) -> str | None:
 def some_of_the_bags(bags: Bags) -> tuple[Bags, Array | float]:
     """Rows to judge by what was learned from large data, and the share of each bag's rows that is missing.
 
-    All bags if they have no more than 20,000 rows, else some whole ones, drawn with a fixed seed; of 50 large bags
+    All bags if they have no more than 5,000 rows, else some whole ones, drawn with a fixed seed; of 50 large bags
     a part of each, spread evenly.
     """
     if len(bags.bag_index) <= _JUDGED_BY:

@@ -49,18 +49,13 @@ class Tree(NamedTuple):
 
     def leaves(self, columns: Array) -> Array:
         """(n_rows,): the leaf of each row of features."""
-        leaves = np.zeros(len(columns), dtype=np.uint8 if len(self.own) <= _BYTE else np.intp)
-        waiting: list[tuple[int, Array | None]] = [(0, None)]
-        while waiting:
-            node, rows = waiting.pop()
-            if node < 0:
-                leaves[slice(None) if rows is None else rows] = -1 - node
-                continue
-            values = columns[:, self.features[node]]
-            below = (values if rows is None else values[rows]) <= self.thresholds[node]
-            for child, chosen in ((self.left[node], below), (self.right[node], ~below)):
-                waiting.append((child, np.flatnonzero(chosen) if rows is None else rows[chosen]))
-        return leaves
+        number_type = np.uint8 if len(self.own) <= _BYTE else np.intp
+        below_node: dict[int, Array] = {-1 - leaf: number_type(leaf) for leaf in range(len(self.own))}
+        for node in reversed(range(len(self.features))):  # children have higher numbers than their parents
+            goes_left = columns[:, self.features[node]] <= self.thresholds[node]
+            left, right = below_node.pop(self.left[node]), below_node.pop(self.right[node])
+            below_node[node] = np.where(goes_left, left, right)
+        return below_node[0]
 
 
 class TreeGrower:

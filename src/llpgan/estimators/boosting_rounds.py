@@ -8,7 +8,7 @@ import numpy as np
 from llpgan.bags import Bags
 from llpgan.estimators._tree_engine import Boosted, Tree, TreeGrower
 from llpgan.estimators.boosting_blocks import BoostingBlock, BoostingRows
-from llpgan.estimators.shift_losses import LEAST, Step, bag_means, prior_scores, probabilities_of
+from llpgan.estimators.shift_losses import LEAST, Step, prior_scores, probabilities_of
 from llpgan.utils.arrays import Array
 
 N_PARTS = 5
@@ -110,7 +110,8 @@ class _Part:
 
     def __init__(self, block: BoostingBlock, held_out: Array, *, keep: bool) -> None:
         self.block, self.held_out, self._keep = block, held_out, keep
-        self._found: Array | None = None
+        self._row_weights = block.loss.row_weights(held_out) if keep else None
+        self._found: tuple[Array, Array] | None = None
         self._step: Step | None = None
         self.leaves: dict[int, Array] = {}
 
@@ -121,13 +122,14 @@ class _Part:
 
     def row_weights(self) -> Array:
         """(n_rows,): 0 where held out, else 1."""
-        return self.block.loss.row_weights(self.held_out)
+        return self.block.loss.row_weights(self.held_out) if self._row_weights is None else self._row_weights
 
-    def found(self) -> Array:
-        """(n_rows, n_classes): the probabilities so far."""
+    def found(self) -> tuple[Array, Array]:
+        """The probabilities so far, (n_rows, n_classes), and what the loss asks of them."""
         if self._found is not None:
             return self._found
-        found = probabilities_of(np.asarray(self._scores, np.float64))
+        probabilities = probabilities_of(np.asarray(self._scores, np.float64))
+        found = probabilities, self.block.loss.fitted(probabilities)
         self._found = found if self._keep else None
         return found
 
@@ -135,7 +137,7 @@ class _Part:
         """What is known of the loss at the scores so far."""
         if self._step is not None:
             return self._step
-        step = self.block.loss.step(self.found(), self.row_weights())
+        step = self.block.loss.step(*self.found(), self.row_weights())
         self._step = step if self._keep else None
         return step
 
@@ -148,7 +150,7 @@ class _Part:
         """Of each held-out unit, the loss that is minimised on the others."""
         if len(self.held_out) == 0:
             return np.empty(0)
-        return self.block.loss.losses(self.found())[self.held_out]
+        return self.block.loss.losses(self.found()[1])[self.held_out]
 
 
 class _Model:
@@ -224,8 +226,7 @@ class _Model:
         means = np.zeros((bags.n_bags, bags.n_classes))
         for part in self.parts:
             if len(part.held_out):
-                found = bag_means(part.block.bags, part.found())
-                means[part.block.first_bag + part.held_out] = found[part.held_out]
+                means[part.block.first_bag + part.held_out] = part.found()[1][part.held_out]
         return means
 
     def held_out_losses(self) -> Array:

@@ -45,10 +45,13 @@ class ShiftLoss(Protocol):
     def row_weights(self, held_out: Array) -> Array:
         """(N,): 0 for the rows of held-out units, else 1."""
 
-    def step(self, found: Array, row_weights: Array) -> Step:
-        """Slope and Newton's system at probabilities (N, K)."""
+    def fitted(self, found: Array) -> Array:
+        """What the loss asks of probabilities (N, K): the mean of each bag, or the likelihood of each row."""
 
-    def losses(self, found: Array) -> Array:
+    def step(self, found: Array, fitted: Array, row_weights: Array) -> Step:
+        """Slope and Newton's system at probabilities (N, K), of which what is fitted is known."""
+
+    def losses(self, fitted: Array) -> Array:
         """(n_units,): the loss of each unit."""
 
 
@@ -94,13 +97,8 @@ def _class_means(bags: Bags, found: Array) -> Array:
     return np.concatenate([1 - means, means], axis=1)
 
 
-def bag_losses(bags: Bags, found: Array) -> Array:
+def bag_losses(bags: Bags, means: Array) -> Array:
     """(n_bags,): −Σ_k p_ik log p̄_ik, the cross-entropy of each bag's proportions and mean prediction."""
-    return mean_losses(bags, _class_means(bags, found))
-
-
-def mean_losses(bags: Bags, means: Array) -> Array:
-    """The same from the mean prediction of each bag."""
     means = np.maximum(means, LEAST)
     if bags.known is not None:
         return bags.known.losses(means)
@@ -135,15 +133,18 @@ class CovariateShiftLoss:
         weights[held_out] = 0
         return weights[self._bags.bag_index]
 
-    def step(self, found: Array, row_weights: Array) -> Step:
+    def fitted(self, found: Array) -> Array:
+        """(n_bags, K): mean predictions."""
+        return _class_means(self._bags, found)
+
+    def step(self, found: Array, fitted: Array, row_weights: Array) -> Step:
         """Slope and Newton's system, in which leaves depend on each other: they share bags."""
         bags, of_row = self._bags, np.asarray(self._bags.bag_index)
-        targets = self._targets(found)
-        found = _outputs(found)
-        curves, means = found * (1 - found), bag_means(bags, found)
+        found, means = _outputs(found), _outputs(fitted)
+        curves = found * (1 - found)
         if bags.weights is not None:
             curves *= bags.weights[:, None]
-        residuals = targets - means
+        residuals = self._targets(fitted) - means
         counts = self._counts * row_weights[bags.row_order[bags.starts]]
         information = counts[:, None] / np.maximum(means * (1 - means), _LEAST_VARIANCE)
         totals = bags.totals[:, None]
@@ -157,16 +158,14 @@ class CovariateShiftLoss:
 
         return Step(slope, system)
 
-    def _targets(self, found: Array) -> Array:
+    def _targets(self, means: Array) -> Array:
         """The shares that mean predictions should meet: of what is allowed, those that are nearest to them."""
         known = self._bags.known
-        return _outputs(
-            self._bags.proportions if known is None else known.targets(_class_means(self._bags, found))
-        )
+        return _outputs(self._bags.proportions if known is None else known.targets(means))
 
-    def losses(self, found: Array) -> Array:
+    def losses(self, fitted: Array) -> Array:
         """The cross-entropy of each bag."""
-        losses = bag_losses(self._bags, found)
+        losses = bag_losses(self._bags, fitted)
         return losses if self._bags.bag_weights is None else losses * self._bags.bag_weights
 
 
@@ -199,10 +198,15 @@ class LabelShiftLoss:
         weights[held_out] = 0
         return weights
 
-    def step(self, found: Array, row_weights: Array) -> Step:
+    def fitted(self, found: Array) -> Array:
+        """(N,): how likely the bag of each row is, relative to its size."""
+        return np.maximum(np.einsum("ij,ij->i", found, self._row_ratios), LEAST)
+
+    def step(self, found: Array, fitted: Array, row_weights: Array) -> Step:
         """Slope and Newton's system, in which each leaf is by itself."""
         counts = (row_weights if self._times is None else row_weights * self._times)[:, None]
-        slope = _outputs(found - _posterior(found, self._row_ratios)) * counts
+        posterior = _outputs(found) * _outputs(self._row_ratios) / fitted[:, None]
+        slope = (_outputs(found) - posterior) * counts
         curvature = self._information(found) * counts
 
         def system(output: int, leaves: Array, n_leaves: int) -> tuple[Array, Array]:
@@ -211,10 +215,9 @@ class LabelShiftLoss:
 
         return Step(slope, system)
 
-    def losses(self, found: Array) -> Array:
+    def losses(self, fitted: Array) -> Array:
         """The loss of each row."""
-        likelihood = np.einsum("ij,ij->i", found, self._row_ratios)
-        losses = -np.log(np.maximum(likelihood, LEAST))
+        losses = -np.log(fitted)
         return np.asarray(losses if self._times is None else losses * self._times)
 
     def _information(self, found: Array) -> Array:
@@ -249,11 +252,6 @@ def fisher_information(found: Array, ratios: Array) -> Array:
 def _information_table(ratios: Array) -> Array:
     middles = (np.arange(_CELLS) + 0.5) / _CELLS
     return fisher_information(np.column_stack([1 - middles, middles]), ratios)[:, 1]
-
-
-def _posterior(found: Array, ratios: Array) -> Array:
-    joint = found * ratios
-    return joint / np.maximum(np.einsum("ij->i", joint), LEAST)[:, None]
 
 
 def _outputs(values: Array) -> Array:
