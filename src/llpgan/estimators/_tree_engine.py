@@ -50,7 +50,7 @@ class Tree(NamedTuple):
     def leaves(self, columns: Array) -> Array:
         """(n_rows,): the leaf of each row of features."""
         number_type = np.uint8 if len(self.own) <= _BYTE else np.intp
-        below_node: dict[int, Array] = {-1 - leaf: number_type(leaf) for leaf in range(len(self.own))}
+        below_node: dict[int, Array] = {-1 - leaf: np.array(leaf, number_type) for leaf in range(len(self.own))}
         for node in reversed(range(len(self.features))):  # children have higher numbers than their parents
             goes_left = columns[:, self.features[node]] <= self.thresholds[node]
             left, right = below_node.pop(self.left[node]), below_node.pop(self.right[node])

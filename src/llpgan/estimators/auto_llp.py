@@ -14,13 +14,16 @@ from llpgan.bags.fit_warnings import tell_nothing, trials
 from llpgan.estimators.bag_boosting import BagBoosting
 from llpgan.estimators.bag_logistic import BagLogistic
 from llpgan.estimators.base import LLPClassifier
-from llpgan.estimators.shift_losses import mean_losses
+from llpgan.estimators.shift_losses import bag_losses
 from llpgan.utils.arrays import Array
 from llpgan.utils.parameter_checks import Interval
 
 _LEAST_RESAMPLES = 3
 _FEWEST_BAGS = 10  # for trees, under covariate shift
 _FOR_FEW_BAGS = {"n_resamples": 20, "tol": 1e-3}  # a search that ends early does not get to their noise
+_UNDER_COVARIATE_SHIFT = {"C": 10.0}  # ranks people better than 100, which held-out bags cannot tell
+_BAGS_FOR_EQUAL_SHARES = 50  # with so many bags trees count as much as the linear model; with more, more
+_BAGS_TO_LEAVE_OUT = 30  # fewer cannot tell that a method is worse
 _STANDARD_ERRORS = 2.0  # by which a method must be worse to be left out,
 _LEAST_SHARE = 2 / 3  # and how much of what the other explains it must explain to be kept
 _TREES_UNDER_LABEL_SHIFT = 2 / 3
@@ -35,12 +38,13 @@ class AutoLLP(LLPClassifier):
     - Under label shift each row tells something, and
       :class:`~llpgan.estimators.bag_boosting.BagBoosting` learns most of it. It counts for two thirds,
       :class:`~llpgan.estimators.bag_logistic.BagLogistic`, which does not rest on that assumption, for a third.
-    - Under covariate shift fewer than ten bags are learned by BagLogistic alone. Of more bags both methods learn;
-      each has predictions for bags that parts of it have not seen. Of how these bags differ from the overall
-      shares, a method that explains less than two thirds of what the other does is left out, if that is beyond
-      chance; else both count the same.
+    - Under covariate shift fewer than ten bags are learned by BagLogistic alone. Of more bags both methods learn.
+      Trees need more bags than a linear model: of n bags, they count for n / (n + 50). Each method has predictions
+      for bags that parts of it have not seen. Of how these bags differ from the overall shares, a method that
+      explains less than two thirds of what the other does is left out, if that is beyond chance and there are
+      thirty bags at least.
 
-    These shares were chosen on the data sets of ``results/adult_llp.md`` and the election.
+    How these shares were chosen is told in ``docs/methods/auto_llp.md``.
 
     Parameters
     ----------
@@ -117,7 +121,7 @@ class AutoLLP(LLPClassifier):
         self.chosen_ = "; ".join(_in_words(row) for row in self.tried_)
         return self._finish(bags)
 
-    def _tried(self, bags: Bags) -> list[tuple[LLPClassifier, float]]:
+    def _tried(self, bags: Bags) -> list[tuple[Any, float]]:
         """Trees, a linear model or both, trained, and how long each took."""
         deadline = np.inf if self.time_limit is None else time.perf_counter() + self.time_limit
         seed = int(check_random_state(self.random_state).randint(2**31))
@@ -126,7 +130,8 @@ class AutoLLP(LLPClassifier):
             return [_fitted(trees, bags)]  # which then are the overall shares
         if bags.n_bags >= _FEWEST_BAGS or trees.shift_of(bags) == "label":
             found.append(_fitted(trees, bags))
-        if (linear := _linear(bags, seed, deadline, needed=not found)) is not None:
+        settings = _linear_settings(bags, [model.bag_shift_ for model, _ in found])
+        if (linear := _linear(bags, settings, seed, deadline, needed=not found)) is not None:
             found.append(_fitted(linear, bags))
         return found
 
@@ -144,11 +149,18 @@ def _fitted(model: LLPClassifier, bags: Bags) -> tuple[LLPClassifier, float]:
     return model, time.perf_counter() - started
 
 
-def _linear(bags: Bags, seed: int, deadline: float, *, needed: bool) -> BagLogistic | None:
-    """The linear model with as many resamples as there is time for; None if not even for a few, unless needed."""
-    usual = BagLogistic(random_state=seed)
+def _linear_settings(bags: Bags, shifts: list[str]) -> dict[str, float]:
+    """Settings of the linear model, where trees, if they were grown, found these shifts."""
     if bags.n_bags < _FEWEST_BAGS:
-        usual.set_params(**_FOR_FEW_BAGS)
+        return _FOR_FEW_BAGS
+    return _UNDER_COVARIATE_SHIFT if shifts == ["covariate"] else {}
+
+
+def _linear(
+    bags: Bags, settings: dict[str, float], seed: int, deadline: float, *, needed: bool
+) -> BagLogistic | None:
+    """The linear model with as many resamples as there is time for; None if not even for a few, unless needed."""
+    usual = BagLogistic(random_state=seed).set_params(**settings)
     if np.isinf(deadline):
         return usual
     _, each = _fitted(clone(usual).set_params(n_resamples=1), bags)
@@ -166,15 +178,18 @@ def _weighted(models: list[Any], bags: Bags) -> tuple[Array, list[float | None]]
         return np.array([_TREES_UNDER_LABEL_SHIFT, 1 - _TREES_UNDER_LABEL_SHIFT]), [None, None]
     means = np.array([models[0].held_out_means_, models[1].held_out_means(bags)])
     known = np.isfinite(means).all(axis=(0, 2))
+    trees = bags.n_bags / (bags.n_bags + _BAGS_FOR_EQUAL_SHARES)
     if not known.any():
-        return np.array([0.5, 0.5]), [None, None]
+        return np.array([trees, 1 - trees]), [None, None]
     shares = np.broadcast_to(bags.prior, means[0].shape)
-    losses = np.array([mean_losses(bags, np.nan_to_num(each)) for each in (*means, shares)])[:, known]
-    return _shares(losses[2] - losses[0], losses[2] - losses[1]), losses[:2].mean(axis=1).tolist()
+    losses = np.array([bag_losses(bags, np.nan_to_num(each)) for each in (*means, shares)])[:, known]
+    worse = _left_out(losses[2] - losses[0], losses[2] - losses[1])
+    weights = np.array([trees, 1 - trees]) if worse is None else np.arange(2) != worse
+    return weights.astype(np.float64), losses[:2].mean(axis=1).tolist()
 
 
-def _shares(one: Array, other: Array) -> Array:
-    """Equal ones of two methods, unless one explains much less of the bags than the other.
+def _left_out(one: Array, other: Array) -> int | None:
+    """The number of the method, 0 or 1, that explains much less of the bags than the other; None if neither does.
 
     Parameters
     ----------
@@ -183,18 +198,20 @@ def _shares(one: Array, other: Array) -> Array:
 
     Examples
     --------
-    >>> _shares(np.array([0.3, 0.1, 0.3]), np.array([0.2, 0.3, 0.2]))
-    array([0.5, 0.5])
-    >>> _shares(np.array([0.1, 0.0, 0.1]), np.array([0.2, 0.3, 0.2]))
-    array([0., 1.])
+    >>> _left_out(np.tile([0.3, 0.1, 0.3], 10), np.tile([0.2, 0.3, 0.2], 10))
+    >>> _left_out(np.tile([0.1, 0.0, 0.1], 10), np.tile([0.2, 0.3, 0.2], 10))
+    0
+    >>> _left_out(np.tile([0.1, 0.0, 0.1], 9), np.tile([0.2, 0.3, 0.2], 9))  # of too few bags
     """
+    if len(one) < _BAGS_TO_LEAVE_OUT:
+        return None
     worse = other - one
     error = _STANDARD_ERRORS * worse.std() / np.sqrt(len(worse))
     if worse.mean() > error and one.mean() < _LEAST_SHARE * other.mean():
-        return np.array([0.0, 1.0])
+        return 0
     if -worse.mean() > error and other.mean() < _LEAST_SHARE * one.mean():
-        return np.array([1.0, 0.0])
-    return np.array([0.5, 0.5])
+        return 1
+    return None
 
 
 def _row(model: LLPClassifier, seconds: float, weight: float, loss: float | None) -> dict[str, Any]:
