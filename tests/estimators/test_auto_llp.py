@@ -75,3 +75,29 @@ def test_saved_and_exported_models_predict_the_same(label_shift, tmp_path):
 def test_an_impossible_time_limit_is_refused(bags):
     with pytest.raises(ValueError, match="time_limit"):
         AutoLLP(time_limit=0.0).fit_bags(bags)
+
+
+def natural_bags(n_bags):
+    """Bags that differ by a feature, in which a line tells the classes apart."""
+    rng = np.random.default_rng(2)
+    groups = np.repeat(range(n_bags), 40)
+    rows = rng.normal(size=(len(groups), 3)) + rng.normal(size=(n_bags, 3))[groups]
+    labels = (rng.random(len(groups)) < 1 / (1 + np.exp(-2 * rows[:, 0]))).astype(int)
+    return Bags.from_labels(rows, labels, groups)
+
+
+@pytest.mark.parametrize("n_bags", [10, 25])
+def test_of_few_bags_trees_count_less_and_neither_method_is_left_out(n_bags):
+    model = AutoLLP(random_state=0).fit_bags(natural_bags(n_bags))
+    assert model.models_[0].bag_shift_ == "covariate"
+    np.testing.assert_allclose(model.weights_, [n_bags / (n_bags + 50), 50 / (n_bags + 50)])
+    assert model.models_[1].C == 30
+
+
+def test_the_linear_model_has_its_usual_settings_under_label_shift(rng):
+    shares = np.linspace(0.1, 0.9, 12)
+    groups = np.repeat(range(12), 100)
+    labels = (rng.random(1200) < shares[groups]).astype(int)
+    model = AutoLLP(random_state=0).fit(rng.normal(size=(1200, 2)) + labels[:, None], labels, groups=groups)
+    assert model.models_[0].bag_shift_ == "label"
+    assert model.models_[1].C == 100
