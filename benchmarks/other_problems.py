@@ -1,4 +1,4 @@
-"""Problems beside the nine of ``table_regret``, on which nothing was chosen: other classes, bags and data."""
+"""Problems beside the nine of ``table_regret``: other classes, bags and data."""
 
 from collections.abc import Callable
 
