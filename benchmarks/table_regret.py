@@ -4,9 +4,9 @@ Digits, Adult in random bags of 64 and by occupation and education, the election
 of making bags of Adult: two whose bags depend on class and features, one each on the class, on features, and on
 nothing. Beside these nine stand five others; ``docs/methods/auto_llp.md`` tells which labels were seen when the
 rules of AutoLLP were chosen. Each method is trained on all bags, and judged by labels. ``compare`` picks by the
-cross-entropy of held-out bags (5 folds); it is not run on the five. Rows go to ``results/table_regret.jsonl``, their
-table to ``results/table_regret.md``; rows that are there already are not run again. ``TABLE_REGRET_PROBLEMS`` runs a
-part, separated by semicolons.
+cross-entropy of held-out bags (5 folds); it is not run on the five. Rows go to ``results/table_regret.jsonl``,
+their table to ``results/table_regret.md``; rows that are there already are not run again.
+``TABLE_REGRET_PROBLEMS`` runs a part, separated by semicolons.
 """
 
 import os
