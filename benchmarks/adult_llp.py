@@ -105,8 +105,8 @@ def page(rows: list[Row], theirs: dict[str, dict[str, float]]) -> str:
         "the bags, splits and encoding of Franco et al. (2024); made from `adult_llp.jsonl`. Ours with default "
         "settings; theirs as published, each with the settings that held-out bags chose. Best of eight: the best "
         "of their methods on that data set, which only test labels can tell. Naming the majority class has 76.1 "
-        f"to 76.5.{of_earlier_defaults(rows)}\n\nExecutions measured: {executions}. At or above the best of eight, "
-        f"by these means: {reached(rows, theirs)}.{of_unseen(rows)}"
+        f"to 76.5.{of_earlier_defaults(rows)}\n\nExecutions measured: {executions}. At or above the best of "
+        f"eight, by these means: {reached(rows, theirs)}.{of_unseen(rows)}"
     )
     return as_markdown("Adult in 28 published ways of making bags", about, found)
 
