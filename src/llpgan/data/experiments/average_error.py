@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from llpgan.data.experiments.cell_results import Results, errors, grouped, method_label, problem_title, values
-from llpgan.data.experiments.figures import error_by_bag_size, method_colour, panels
+from llpgan.data.experiments.figures import PUBLISHED, error_by_bag_size, method_colour, panels
 from llpgan.data.experiments.markdown_tables import Table
 from llpgan.data.experiments.published_figures import published
 
@@ -39,7 +39,7 @@ def figure(results: Results) -> Figure:
             ours, papers = zip(*_means(found, shared, sizes), strict=True)
             colour = method_colour(title, found[0].cell.method)
             axes.plot(sizes, [_number(mean) for mean in ours], color=colour, marker="o", label=title)
-            axes.plot(sizes, [_number(mean) for mean in papers], color=colour, linestyle=":")
+            axes.plot(sizes, [_number(mean) for mean in papers], color=colour, **PUBLISHED)
         error_by_bag_size(axes, sizes, "Ours; the paper's dotted", "average test error (%)")
 
     return panels([draw], size=(4.6, 3.4))

@@ -17,7 +17,7 @@ from llpgan.data.experiments.cell_results import (
     problem_title,
     values,
 )
-from llpgan.data.experiments.figures import SOFT, Draw, error_by_bag_size, method_colour, panels
+from llpgan.data.experiments.figures import PUBLISHED, SOFT, Draw, error_by_bag_size, method_colour, panels
 from llpgan.data.experiments.markdown_tables import Table, mean_and_spread
 from llpgan.data.experiments.published_figures import published
 
@@ -101,10 +101,10 @@ def _panel(problem: str, group: Results, paper: str) -> Draw:
                 _shade_range(axes, sizes, ours, colour)
             told = {size: entry[0] for size in all_sizes if (entry := published(paper, dataset, method, size))}
             if told:
-                axes.plot(list(told), list(told.values()), color=colour, linestyle=":")
+                axes.plot(list(told), list(told.values()), color=colour, **PUBLISHED)
                 is_told = True
         if is_told:  # one entry of the legend for all its lines
-            axes.plot([], [], color=SOFT, linestyle=":", label="the paper")
+            axes.plot([], [], color=SOFT, **PUBLISHED, label="the paper")
         error_by_bag_size(axes, all_sizes, problem)
 
     return draw

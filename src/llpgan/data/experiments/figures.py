@@ -29,6 +29,7 @@ COLOURS = {
     "MeanMap": "#1a9aa8",
     "BagLogistic": "#8c6d1f",
 }
+PUBLISHED: Any = {"linestyle": ":", "marker": "o", "markersize": 4, "markerfacecolor": "none"}  # the paper's
 PALETTE = ("#2f6fde", "#e07b1a", "#2e9e5b", "#8a56c2", "#c2456b", "#1a9aa8", "#8c6d1f", "#5f6b7a")
 _STYLE: Any = {
     "font.size": 10,
