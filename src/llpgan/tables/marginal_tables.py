@@ -266,8 +266,8 @@ class MarginalTables:
         --------
         >>> rows = {"sex": ["f", "m", "f"], "job": ["clerk", "clerk", "nurse"]}
         >>> tables = MarginalTables.from_rows(rows, ["no", "yes", "yes"])
-        >>> tables.to_frame().iloc[0].tolist()
-        ['sex', 'f', 'job', 'clerk', 1.0, 0.0]
+        >>> tables.to_frame().iloc[0].astype(str).tolist()
+        ['sex', 'f', 'job', 'clerk', '1.0', '0.0']
         """
         cells = [
             (first, value, second, other, *self.counts[first, second][i, j].tolist())
