@@ -74,8 +74,8 @@ def run() -> list[Row]:
         "`table_regret.jsonl`.\n\n"
         "Mean regret in points of AUC (better than the best counts as none): "
         f"{mean_regrets(found, PROBLEMS)}. Labels of these problems were seen when the rules of AutoLLP were "
-        f"chosen. On the five at the end: {mean_regrets(found, OTHER_PROBLEMS)}; of these, the first three had "
-        "been seen once, with another setting of its linear model, before the last change."
+        f"chosen. On the five at the end: {mean_regrets(found, OTHER_PROBLEMS)}; these had been seen with a "
+        "stronger penalty of its linear model, which was given up."
     )
     shown = summary([found[name] | {"problem": name} for name in [*PROBLEMS, *OTHER_PROBLEMS] if name in found])
     write_aside(RESULTS / "table_regret.md", as_markdown("Choosing a method for a table", about, shown))

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from llpgan import AutoLLP, Bags, load, save
+from llpgan import AutoLLP, BagLogistic, Bags, load, save
 from llpgan.estimators import auto_llp
 from llpgan.persistence.onnx import to_onnx
 
@@ -91,7 +91,7 @@ def test_of_few_bags_trees_count_less_and_neither_method_is_left_out(n_bags):
     model = AutoLLP(random_state=0).fit_bags(natural_bags(n_bags))
     assert model.models_[0].bag_shift_ == "covariate"
     np.testing.assert_allclose(model.weights_, [n_bags / (n_bags + 50), 50 / (n_bags + 50)])
-    assert model.models_[1].C == 30
+    assert model.models_[1].get_params() == BagLogistic(random_state=model.models_[1].random_state).get_params()
 
 
 def test_the_linear_model_has_its_usual_settings_under_label_shift(rng):
@@ -100,4 +100,4 @@ def test_the_linear_model_has_its_usual_settings_under_label_shift(rng):
     labels = (rng.random(1200) < shares[groups]).astype(int)
     model = AutoLLP(random_state=0).fit(rng.normal(size=(1200, 2)) + labels[:, None], labels, groups=groups)
     assert model.models_[0].bag_shift_ == "label"
-    assert model.models_[1].C == 100
+    assert model.models_[1].get_params() == BagLogistic(random_state=model.models_[1].random_state).get_params()

@@ -21,7 +21,6 @@ from llpgan.utils.parameter_checks import Interval
 _LEAST_RESAMPLES = 3
 _FEWEST_BAGS = 10  # for trees, under covariate shift
 _FOR_FEW_BAGS = {"n_resamples": 20, "tol": 1e-3}  # a search that ends early does not get to their noise
-_UNDER_COVARIATE_SHIFT = {"C": 30.0}  # chosen by labels of 23 problems; held-out bags prefer 100 (docs)
 _BAGS_FOR_EQUAL_SHARES = 50  # with so many bags trees count as much as the linear model; with more, more
 _BAGS_TO_LEAVE_OUT = 30  # fewer cannot tell that a method is worse
 _STANDARD_ERRORS = 2.0  # by which a method must be worse to be left out,
@@ -130,8 +129,7 @@ class AutoLLP(LLPClassifier):
             return [_fitted(trees, bags)]  # which then are the overall shares
         if bags.n_bags >= _FEWEST_BAGS or trees.shift_of(bags) == "label":
             found.append(_fitted(trees, bags))
-        settings = _linear_settings(bags, [model.bag_shift_ for model, _ in found])
-        if (linear := _linear(bags, settings, seed, deadline, needed=not found)) is not None:
+        if (linear := _linear(bags, seed, deadline, needed=not found)) is not None:
             found.append(_fitted(linear, bags))
         return found
 
@@ -149,18 +147,9 @@ def _fitted(model: LLPClassifier, bags: Bags) -> tuple[LLPClassifier, float]:
     return model, time.perf_counter() - started
 
 
-def _linear_settings(bags: Bags, shifts: list[str]) -> dict[str, float]:
-    """Settings of the linear model, where trees, if they were grown, found these shifts."""
-    if bags.n_bags < _FEWEST_BAGS:
-        return _FOR_FEW_BAGS
-    return _UNDER_COVARIATE_SHIFT if shifts == ["covariate"] else {}
-
-
-def _linear(
-    bags: Bags, settings: dict[str, float], seed: int, deadline: float, *, needed: bool
-) -> BagLogistic | None:
+def _linear(bags: Bags, seed: int, deadline: float, *, needed: bool) -> BagLogistic | None:
     """The linear model with as many resamples as there is time for; None if not even for a few, unless needed."""
-    usual = BagLogistic(random_state=seed).set_params(**settings)
+    usual = BagLogistic(random_state=seed).set_params(**(_FOR_FEW_BAGS if bags.n_bags < _FEWEST_BAGS else {}))
     if np.isinf(deadline):
         return usual
     _, each = _fitted(clone(usual).set_params(n_resamples=1), bags)
