@@ -1,7 +1,8 @@
 """First weights, norms and dropout of the paper's network for colour images, by held-out bags.
 
 See :mod:`benchmarks.settings_by_bags`: 10,000 images to learn from and 2,500 to judge by, of CIFAR-10 and of SVHN
-(9,600 and 2,400), bags of 16.
+(9,600 and 2,400), bags of 16. Images have half their height and width, as in first epochs with ``coarse_until``.
+Each candidate differs from the default network in one thing.
 """
 
 from collections.abc import Callable
@@ -20,7 +21,7 @@ from llpgan.data.datasets.split import Split
 from llpgan.training.networks import Classifier, cifar_classifier, settle
 from llpgan.training.networks.network_parts import Activation, Shape
 
-N_ROWS, EPOCHS, BAG_SIZE, DRAW = 12_500, 5, 16, 100
+N_ROWS, EPOCHS, BAG_SIZE, DRAW = 12_500, 10, 16, 100
 _PUBLISHED = np.array([0.2, 0.5, 0.5])
 Change = Callable[[Classifier], object]
 
@@ -68,28 +69,32 @@ def _weight_normed(instances: Array, network: Classifier) -> None:
 
 
 def _candidates(instances: Array) -> dict[str, DLLP]:
-    slow, fast = (partial(DLLP, epochs=EPOCHS, learning_rate=rate) for rate in (3e-4, 1e-3))
-    return {
-        "settled, dropout x 0.3": slow(classifier=_made(0.3)),
-        "batch norm, dropout x 0.3, rate 0.001": fast(classifier=_made(0.3, partial(_normed, nn.BatchNorm2d))),
-        "settled, no dropout": slow(classifier=_made(0.0)),
-        "group norm, dropout x 0.3, rate 0.001": fast(
-            classifier=_made(0.3, partial(_normed, partial(nn.GroupNorm, 8)))
-        ),
-        "settled, dropout x 0.3, rate 0.001": fast(classifier=_made(0.3)),
-        "He, dropout x 0.3": slow(classifier=_made(0.3, _unsettled)),
-        "weight norm, settled, dropout x 0.3, rate 0.001": fast(
-            classifier=_made(0.3, partial(_weight_normed, instances))
-        ),
-        "settled, dropout as published": slow(classifier=_made(1.0)),
-        "PyTorch's weights, dropout x 0.3": slow(classifier=_made(0.3, _default_weights)),
+    networks = {
+        "settled weights, no dropout (default)": _made(0.0),
+        "three tenths of the published dropout": _made(0.3),
+        "the published dropout": _made(1.0),
+        "He's weights, not settled": _made(0.0, _unsettled),
+        "PyTorch's weights": _made(0.0, _default_weights),
+        "settled, weight norm": _made(0.0, partial(_weight_normed, instances)),
+        "batch norm": _made(0.0, partial(_normed, nn.BatchNorm2d)),
+        "group norm": _made(0.0, partial(_normed, partial(nn.GroupNorm, 8))),
     }
+    learner = partial(DLLP, epochs=EPOCHS, decay_from=1.0)
+    faster = learner(classifier=_made(0.0), learning_rate=1e-3)
+    return {name: learner(classifier=made) for name, made in networks.items()} | {"rate 0.001": faster}
 
 
 def _part(load: Callable[[str], Split], name: str, draw: int) -> tuple[Array, Array]:
     images = load(str(folder_of(name)))
     rows = np.random.default_rng(draw).permutation(len(images.labels))[:N_ROWS]
-    return images.instances[rows], images.labels[rows]
+    return _halved(images.instances[rows]), images.labels[rows]
+
+
+def _halved(images: Array) -> Array:
+    """Images with half their height and width: the mean of each four pixels."""
+    n, channels, height, width = images.shape
+    fours = images.reshape(n, channels, height // 2, 2, width // 2, 2)
+    return fours.mean(axis=(3, 5)).round().astype(images.dtype)
 
 
 def compared_on(title: str, load: Callable[[str], Split], name: str, results: str) -> list[Row]:
@@ -98,4 +103,5 @@ def compared_on(title: str, load: Callable[[str], Split], name: str, results: st
 
 
 def run() -> list[Row]:
-    return compared_on(f"{N_ROWS:,} images of CIFAR-10", load_cifar10, "cifar-10-batches-py", "first_weights")
+    title = f"{N_ROWS:,} images of CIFAR-10 at half size"
+    return compared_on(title, load_cifar10, "cifar-10-batches-py", "first_weights")

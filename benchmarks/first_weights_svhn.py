@@ -6,4 +6,4 @@ from llpgan.data.datasets import load_svhn
 
 
 def run() -> list[Row]:
-    return compared_on("12,000 images of SVHN", load_svhn, "svhn", "first_weights_svhn")
+    return compared_on("12,000 images of SVHN at half size", load_svhn, "svhn", "first_weights_svhn")

@@ -9,7 +9,7 @@ from sklearn.exceptions import NotFittedError
 from torch import nn
 
 from llpgan import DLLP, LLPGAN, Bags
-from llpgan.estimators.training_setup import checkpoint_of
+from llpgan.estimators.training_setup import checkpoint_of, epochs_of
 from llpgan.training.losses import proportion_bound, undo_bound
 from llpgan.training.networks import ladder_mnist_classifier, mlp_classifier, mlp_generator
 
@@ -253,3 +253,26 @@ def test_on_images_a_large_gradient_after_small_ones_moves_a_weight_by_few_rates
         weight.grad = torch.full((1,), gradient)
         optimiser.step()
     assert abs(weight.item() - before) == pytest.approx(most, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("shape", "n_bags", "settings", "epochs"),
+    [
+        ((2,), 10, {}, 100),
+        ((2,), 500, {}, 6),  # of 64 rows: one bag a step
+        ((2,), 500, {"bags_per_step": 10}, 60),
+        ((2,), 9000, {}, 5),
+        ((2,), 9000, {"epochs": 7}, 7),
+        ((1, 2, 1), 9000, {}, 100),
+    ],
+)
+def test_tables_of_many_bags_have_fewer_epochs(shape, n_bags, settings, epochs):
+    rows = np.zeros((64 * n_bags, *shape), np.float32)
+    bags = Bags.from_labels(rows, np.arange(len(rows)) % 2, np.arange(len(rows)) // 64)
+    model = DLLP(**settings)
+    model.instance_shape_ = shape
+    assert epochs_of(model, bags) == epochs
+
+
+def test_without_a_number_of_epochs_the_usual_one_is_run(bags):
+    assert len(DLLP(random_state=0, bags_per_step=1, calibrate=False).fit_bags(bags).history_) == 100

@@ -58,10 +58,10 @@ def test_as_many_epochs_are_coarse_as_the_plan_says(epochs, coarse_until):
 def test_the_first_epochs_see_half_the_size_and_predictions_the_full_one(method, bags_of_images):
     seen = []
     side = bags_of_images.instances.shape[2]
-    model = method(classifier=Watched(seen), epochs=4, coarse_until=0.9, random_state=0).fit_bags(bags_of_images)
-    in_an_epoch = len(seen) // 4
+    model = method(classifier=Watched(seen), epochs=5, coarse_until=0.8, random_state=0).fit_bags(bags_of_images)
+    in_an_epoch = len(seen) // 5
     assert in_an_epoch > 0
-    shares = [0.5, 0.5, 0.5, 2 * 0.75 / 0.9 - 1]
+    shares = [0.5, 0.5, 0.5, 0.5, 1.0]
     assert seen == [(round(share * side),) * 2 for share in shares for _ in range(in_an_epoch)]
     assert all(part.side_share == 1 for part in model.classifier_.modules() if isinstance(part, Scaling))
 
@@ -72,7 +72,7 @@ def test_a_training_that_is_resumed_among_coarse_epochs_ends_alike(bags_of_image
             raise KeyboardInterrupt
         return {}
 
-    settings = {"classifier": Watched([]), "epochs": 3, "coarse_until": 0.67, "random_state": 0}
+    settings = {"classifier": Watched([]), "epochs": 3, "coarse_until": 0.66, "random_state": 0}
     whole = DLLP(**settings).fit_bags(bags_of_images)
     halted = DLLP(**settings, checkpoint=tmp_path / "state")
     with pytest.raises(KeyboardInterrupt):
@@ -101,3 +101,31 @@ def test_rows_of_a_table_have_no_half_size(bags):
 def test_all_epochs_coarse_is_refused(bags_of_images):
     with pytest.raises(ValueError, match="coarse_until"):
         DLLP(classifier=cifar_classifier, coarse_until=1.0).fit_bags(bags_of_images)
+
+
+@pytest.mark.parametrize(("epochs", "at_most"), [(1, r"0\.0"), (3, r"0\.66"), (4, r"0\.75")])
+def test_a_training_that_would_never_see_full_size_is_refused(epochs, at_most, bags_of_images):
+    said = rf"coarse_until=0\.8 leaves none of {epochs} epochs .* coarse_until={at_most} or less"
+    with pytest.raises(ValueError, match=said):
+        DLLP(classifier=cifar_classifier, coarse_until=0.8, epochs=epochs).fit_bags(bags_of_images)
+
+
+@pytest.mark.parametrize(
+    ("shape", "settings", "coarse"),
+    [
+        ((3, 32, 32), {}, 0.8),
+        ((3, 48, 64), {"epochs": 10}, 0.8),
+        ((1, 40, 40), {}, 0.8),
+        ((3, 32, 31), {}, 0.0),
+        ((1, 28, 28), {}, 0.0),
+        ((5,), {}, 0.0),
+        ((3, 32, 32), {"epochs": 9}, 0.0),
+        ((3, 32, 32), {"coarse_until": 0.5}, 0.5),
+        ((3, 32, 32), {"coarse_until": 0.0}, 0.0),
+        ((3, 32, 32), {"classifier": cifar_classifier}, 0.0),
+    ],
+)
+def test_photographs_are_coarse_first_unless_the_user_says_otherwise(shape, settings, coarse):
+    model = DLLP(**settings)
+    model.instance_shape_ = shape
+    assert model.coarse_share() == coarse

@@ -20,7 +20,14 @@ from llpgan.bags import Bags, fit_warnings
 from llpgan.bags.fit_warnings import refuse_lost, some_rows
 from llpgan.estimators.base import LLPClassifier
 from llpgan.estimators.calibration import N_FOLDS, few_large_bags, temperature_of, tempered
-from llpgan.estimators.training_setup import checkpoint_of, listeners_of, plan_of, refuse_betas, split
+from llpgan.estimators.training_setup import (
+    USUAL_EPOCHS,
+    checkpoint_of,
+    listeners_of,
+    plan_of,
+    refuse_betas,
+    split,
+)
 from llpgan.training.augmentation import AUGMENTATIONS, Augment
 from llpgan.training.batches import BagDataset
 from llpgan.training.chunked_gradients import as_tensor, refuse_batch_norm
@@ -47,6 +54,7 @@ from llpgan.utils.arrays import Array
 from llpgan.utils.parameter_checks import Interval, StrOptions
 
 _SETTLED_ON = 256  # instances
+_FEWEST_EPOCHS_TO_GROW = 10  # with fewer, coarse images would not grow in time
 _ONLY_WATCHING = {"verbose", "checkpoint", "tensorboard"}  # settings that do not change what is learned
 
 
@@ -71,8 +79,9 @@ class DeepClassifier(LLPClassifier):
         The loss of a bag. "exact" is the cross-entropy of its proportions and its mean prediction; the others are
         the losses of :class:`MomentMatching`, :class:`CountLLP`, :class:`DSQ`, EasyLLP, :class:`ROT` and LLP-DC,
         with their default settings. A callable takes the logits, the bag of each instance and the proportions.
-    epochs : int, default=100
-        The number of passes over the bags.
+    epochs : int, default=None
+        The number of passes over the bags. None means 100 for images; for tables, as many as take about 3,000
+        steps, at least 5 and at most 100, because networks memorize the bags of a table in more.
     bags_per_step : int, default=None
         The number of whole bags in each step. None means as many as have about 64 instances together.
     max_instances_per_step : int, default=None
@@ -99,11 +108,12 @@ class DeepClassifier(LLPClassifier):
         an eighth of their height and width, and "shifts_and_flips" also mirrors half of them. A callable takes a
         batch of instances on the device and returns another of the same shape. The proportions of bags stay the
         same. None means no augmentation.
-    coarse_until : float, default=0.0
+    coarse_until : float, default=None
         The fraction of the epochs until which training sees smaller images: with half their height and width for
         three quarters of these epochs, and then growing to full size. This takes less time, and few or large bags
         of images are often learned only this way. The network must take images of any size. 0 means that all
-        epochs see images as they are.
+        epochs see images as they are. None means 0.8 for images of 32 x 32 pixels or more if ``classifier`` is
+        None and there are ten epochs or more, and 0 otherwise.
     validation_fraction : float, default=0.0
         The fraction of bags that is held out of training. If there are any, the model keeps the last epoch that
         fits them as well as the best epoch does, within one standard error over bags.
@@ -150,7 +160,7 @@ class DeepClassifier(LLPClassifier):
     classifier: nn.Module | MakeClassifier | None = None
     activation: str = "leaky_relu"
     proportion_loss: str | ProportionLoss = "exact"
-    epochs: int = 100
+    epochs: int | None = None
     bags_per_step: int | None = None
     max_instances_per_step: int | None = None
     mini_bag_size: int | None = None
@@ -160,7 +170,7 @@ class DeepClassifier(LLPClassifier):
     decay_from: float = 0.5
     average: float = 0.999
     augment: str | Augment | None = None
-    coarse_until: float = 0.0
+    coarse_until: float | None = None
     validation_fraction: float = 0.0
     patience: int | None = None
     calibrate: bool | None = None
@@ -177,7 +187,7 @@ class DeepClassifier(LLPClassifier):
         "classifier": [callable, None],
         "activation": [StrOptions(set(ACTIVATIONS))],
         "proportion_loss": [StrOptions(set(PROPORTION_LOSSES)), callable],
-        "epochs": [Interval(Integral, 1, None, closed="left")],
+        "epochs": [Interval(Integral, 1, None, closed="left"), None],
         "bags_per_step": [Interval(Integral, 1, None, closed="left"), None],
         "max_instances_per_step": [Interval(Integral, 1, None, closed="left"), None],
         "mini_bag_size": [Interval(Integral, 2, None, closed="left"), None],
@@ -187,7 +197,7 @@ class DeepClassifier(LLPClassifier):
         "decay_from": [Interval(Real, 0, 1, closed="both")],
         "average": [Interval(Real, 0, 1, closed="left")],
         "augment": [StrOptions(set(AUGMENTATIONS)), callable, None],
-        "coarse_until": [Interval(Real, 0, 1, closed="left")],
+        "coarse_until": [Interval(Real, 0, 1, closed="left"), None],
         "validation_fraction": [Interval(Real, 0, 1, closed="left")],
         "patience": [Interval(Integral, 1, None, closed="left"), None],
         "calibrate": ["boolean", None],
@@ -241,11 +251,12 @@ class DeepClassifier(LLPClassifier):
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             objective = self._objective(bags, fabric)
-        with listeners_of(self, ranks) as listeners:
+        plan = plan_of(self, bags, seed)
+        with listeners_of(self, plan.epochs, ranks) as listeners:
             classifier, history = train(
                 objective,
                 training,
-                plan_of(self, bags, seed),
+                plan,
                 fabric,
                 held_out=held_out_bags,
                 correction=self._predicted,
@@ -291,7 +302,7 @@ class DeepClassifier(LLPClassifier):
         networks = self._networks(Scaling.of(bags.instances, bags.weights))
         classifier = networks["classifier"]
         shown = as_tensor(some_rows(bags.instances, _SETTLED_ON))
-        show_at(classifier, COARSEST if self.coarse_until > 0 else 1.0)  # as it sees them first
+        show_at(classifier, COARSEST if self.coarse_share() > 0 else 1.0)  # as it sees them first
         if not isinstance(self.classifier, nn.Module) and settles(classifier):
             settle(classifier, shown)
         fit_warnings.warn_of(fit_warnings.lost_signal(signal(classifier, shown)))
@@ -372,13 +383,27 @@ class DeepClassifier(LLPClassifier):
             make = self.classifier or default_pair(shape).classifier
             network = made("classifier", make, shape, n_classes, ACTIVATIONS[self.activation])
         check_classifier(network, shape, n_classes)
-        if self.coarse_until > 0:
-            check_coarse(network, shape, n_classes, self.coarse_until)
+        if (coarse := self.coarse_share()) > 0:
+            check_coarse(network, shape, n_classes, coarse, self.epochs or USUAL_EPOCHS)
         if self.max_instances_per_step is not None:
             refuse_batch_norm(network, f"max_instances_per_step={self.max_instances_per_step}")
         if processes()[0] > 1:
             refuse_batch_norm(network, "training in several processes")
         return network
+
+    def coarse_share(self) -> float:
+        """Return the fraction of the epochs until which training sees smaller images.
+
+        Returns
+        -------
+        float
+            ``coarse_until``, or what it stands for if it is None.
+        """
+        if self.coarse_until is not None:
+            return self.coarse_until
+        if self.classifier is not None or (self.epochs or USUAL_EPOCHS) < _FEWEST_EPOCHS_TO_GROW:
+            return 0.0
+        return default_pair(self.instance_shape_).coarse_until
 
     def bag_loss(self) -> ProportionLoss:
         """Make the loss of a step's bags that ``proportion_loss`` stands for.

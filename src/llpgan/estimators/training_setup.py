@@ -23,21 +23,33 @@ from llpgan.training.training_loop import Listener, Plan
 if TYPE_CHECKING:
     from llpgan.estimators.deep import DeepClassifier
 
+USUAL_EPOCHS, _FEWEST_EPOCHS = 100, 5
+_STEPS_ON_TABLES = 3_000  # after which networks begin to memorize the bags of a table
 _ONLY_WATCHING = {"verbose", "checkpoint", "tensorboard"}  # settings that do not change what is learned
 
 
 def plan_of(model: "DeepClassifier", bags: Bags, seed: int) -> Plan:
     """Epochs, steps, rates and averages of the training."""
     return Plan(
-        epochs=model.epochs,
+        epochs=epochs_of(model, bags),
         bags_a_step=_bags_a_step(model, bags),
         seed=seed,
         decay_from=model.decay_from,
         average=model.average,
         patience=model.patience,
         augment=_augment(model, bags),
-        coarse_until=model.coarse_until,
+        coarse_until=model.coarse_share(),
     )
+
+
+def epochs_of(model: "DeepClassifier", bags: Bags) -> int:
+    """As many as asked for, or as usual: fewer for tables of many bags."""
+    if model.epochs is not None:
+        return model.epochs
+    if len(model.instance_shape_) > 1:
+        return USUAL_EPOCHS
+    steps = -(-bags.n_bags // _bags_a_step(model, bags))
+    return min(USUAL_EPOCHS, max(_FEWEST_EPOCHS, round(_STEPS_ON_TABLES / steps)))
 
 
 def _bags_a_step(model: "DeepClassifier", bags: Bags) -> int:
@@ -105,12 +117,12 @@ def checkpoint_of(model: "DeepClassifier", bags: Bags) -> Checkpoint | None:
 
 
 @contextmanager
-def listeners_of(model: "DeepClassifier", ranks: Ranks) -> Iterator[list[Listener]]:
+def listeners_of(model: "DeepClassifier", epochs: int, ranks: Ranks) -> Iterator[list[Listener]]:
     """Who is told of each epoch: the watcher, and progress and TensorBoard if asked for."""
     with ExitStack() as stack:
         listeners: list[Listener] = [Watcher()]
         if model.verbose and ranks.is_first:
-            listeners.append(stack.enter_context(progress(type(model).__name__, model.epochs)))
+            listeners.append(stack.enter_context(progress(type(model).__name__, epochs)))
         if model.tensorboard is not None and ranks.is_first:
             listeners.append(stack.enter_context(tensorboard(model.tensorboard)))
         yield listeners

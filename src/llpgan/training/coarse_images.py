@@ -26,6 +26,15 @@ def side_share(progress: float, coarse_until: float) -> float:
     return 1.0 if progress >= coarse_until else max(COARSEST, 2 * progress / coarse_until - 1)
 
 
+def work_share(coarse_until: float) -> float:
+    """About the share of the time of a training on images of full size.
+
+    >>> work_share(0.75)
+    0.5
+    """
+    return 1 - coarse_until * 2 / 3  # while images are coarse, they have a third of their pixels on average
+
+
 def show_at(network: nn.Module, share: float) -> None:
     """Let the network see images with this share of their height and width from now on."""
     for part in network.modules():
@@ -33,10 +42,16 @@ def show_at(network: nn.Module, share: float) -> None:
             part.side_share = share
 
 
-def check_coarse(network: nn.Module, shape: Shape, n_classes: int, coarse_until: float) -> None:
-    """Refuse instances that have no half size, and networks that take images of one size only."""
+def check_coarse(network: nn.Module, shape: Shape, n_classes: int, coarse_until: float, epochs: int) -> None:
+    """Refuse instances that have no half size, networks for images of one size, and no epoch of full size."""
     if len(shape) != 3 or min(shape[1:]) < 2:
         raise ValueError(f"coarse_until={coarse_until} is for images, not instances of shape {shape}")
+    if (epochs - 1) / epochs < coarse_until:
+        at_most = 100 * (epochs - 1) // epochs / 100
+        raise ValueError(
+            f"coarse_until={coarse_until} leaves none of {epochs} epochs with images of full size: give more "
+            f"epochs, or coarse_until={at_most} or less"
+        )
     half = (shape[0], shape[1] // 2, shape[2] // 2)
     try:
         check_classifier(network, half, n_classes)

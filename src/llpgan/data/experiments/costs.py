@@ -14,6 +14,7 @@ _LLPGAN = {"table": 0.15, "grey": 1.0, "colour": 16.0}
 _CLASSICAL = {"InvCal": 0.3, "AlterSVM": 10.0, "BagLogistic": 1.8}
 _COLOUR = 8
 _USUAL_EPOCHS = 100
+_USUALLY_COARSE = 0.8  # of the epochs
 _PIXELS_WHILE_COARSE = 1 / 3  # a quarter, then growing to all
 
 
@@ -34,7 +35,9 @@ def seconds(cell: Cell) -> float:
     if cell.method not in ("DLLP", "LLPGAN", "Supervised", "GAN"):
         return _CLASSICAL.get(cell.method, 1.0) * (_COLOUR if kind == "colour" else 1) * rows / 1000
     each = (_LLPGAN if cell.method in ("LLPGAN", "GAN") else _DLLP)[kind]
-    coarse = float(dict(cell.settings).get("coarse_until", 0.0))
+    settings = dict(cell.settings)
+    usual = _USUALLY_COARSE if kind == "colour" and "classifier" not in settings else 0.0
+    coarse = float(settings.get("coarse_until", usual))
     pixels = 1 - coarse * (1 - _PIXELS_WHILE_COARSE)
     return each * rows * (cell.epochs or _USUAL_EPOCHS) * pixels / 1000
 

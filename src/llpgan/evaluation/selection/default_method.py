@@ -77,7 +77,10 @@ def _in_words(found: Comparison) -> str:
 
 
 def _timed(method: LLPClassifier, bags: Bags, random_state: int, reason: str) -> DefaultMethod:
-    """With the time of all epochs, from that of one epoch on a few bags."""
+    """With the time of all epochs, from that of one epoch, with images of full size, on a few bags."""
+    from llpgan.estimators.training_setup import USUAL_EPOCHS
+    from llpgan.training.coarse_images import work_share
+
     order = np.random.default_rng(random_state).permutation(bags.n_bags)
     n_bags = max(1, int(np.searchsorted(np.cumsum(bags.sizes[order]), _TRIED)))
     few = bags.subset(np.sort(order[:n_bags]))
@@ -85,4 +88,5 @@ def _timed(method: LLPClassifier, bags: Bags, random_state: int, reason: str) ->
     with trials():
         tried.fit_bags(few)
     each = tried.history_[0]["seconds"] / len(few.bag_index)
-    return DefaultMethod(method, reason, each * len(bags.bag_index) * method.get_params()["epochs"])
+    full_size = each * len(bags.bag_index) * USUAL_EPOCHS
+    return DefaultMethod(method, reason, full_size * work_share(tried.set_params(epochs=None).coarse_share()))
