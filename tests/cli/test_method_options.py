@@ -132,7 +132,7 @@ def test_a_setting_is_read_by_its_type(method, name, given, read):
     [
         ("epochs", "many", "epochs should be a whole number, not 'many'"),
         ("epochs", "2.5", "epochs should be a whole number, not '2.5'"),
-        ("epochs", None, "epochs cannot be nothing"),
+        ("average", None, "average cannot be nothing"),
         ("betas", "0.5", "betas should be numbers, as 0.5,0.5, not '0.5'"),
         ("classifier", "mine", "classifier should be one of cifar_classifier, "),
     ],

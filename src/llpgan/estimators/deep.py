@@ -80,8 +80,8 @@ class DeepClassifier(LLPClassifier):
         the losses of :class:`MomentMatching`, :class:`CountLLP`, :class:`DSQ`, EasyLLP, :class:`ROT` and LLP-DC,
         with their default settings. A callable takes the logits, the bag of each instance and the proportions.
     epochs : int, default=None
-        The number of passes over the bags. None means 100 for images; for tables, as many as take about 3,000
-        steps, at least 5 and at most 100, because networks memorize the bags of a table in more.
+        The number of passes over the bags. None means 100 for images, and about 3,000 steps for tables. These are
+        at least 5 and at most 100 epochs.
     bags_per_step : int, default=None
         The number of whole bags in each step. None means as many as have about 64 instances together.
     max_instances_per_step : int, default=None
@@ -109,11 +109,10 @@ class DeepClassifier(LLPClassifier):
         batch of instances on the device and returns another of the same shape. The proportions of bags stay the
         same. None means no augmentation.
     coarse_until : float, default=None
-        The fraction of the epochs until which training sees smaller images: with half their height and width for
-        three quarters of these epochs, and then growing to full size. This takes less time, and few or large bags
-        of images are often learned only this way. The network must take images of any size. 0 means that all
-        epochs see images as they are. None means 0.8 for images of 32 x 32 pixels or more if ``classifier`` is
-        None and there are ten epochs or more, and 0 otherwise.
+        The fraction of the epochs until which training sees smaller images. They have half their height and width
+        for three quarters of these epochs, and then grow to full size. Few or large bags of images are often
+        learned only this way. The network must take images of any size. None means 0.8 for the default network and
+        images of 32 x 32 pixels or more, else 0. With fewer than ten epochs it is 0, too.
     validation_fraction : float, default=0.0
         The fraction of bags that is held out of training. If there are any, the model keeps the last epoch that
         fits them as well as the best epoch does, within one standard error over bags.
