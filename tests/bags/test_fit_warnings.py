@@ -21,10 +21,10 @@ from llpgan.bags.fit_warnings import (
 from tests.plain import plain_mlp
 
 
-def warnings_of(rows):
+def warnings_of(rows, coarse_epochs=0):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        watcher = Watcher()
+        watcher = Watcher(coarse_epochs)
         for epoch, row in enumerate(rows, start=1):
             watcher({"epoch": epoch, **row})
     return [str(warning.message) for warning in caught]
@@ -79,6 +79,14 @@ def test_a_rise_within_chance_or_shared_by_training_is_no_overfitting():
     assert warnings_of(losses(0.9 - 0.02 * epochs, held_out, error=0.5)) == []
     assert warnings_of(losses(0.5 + 0.02 * epochs, held_out)) == []
     assert warnings_of(losses(0.9 - 0.02 * epochs, 0.9 - 0.01 * epochs)) == []
+
+
+def test_held_out_bags_of_full_size_tell_nothing_of_coarse_epochs():
+    epochs = np.arange(30)
+    rises = losses(0.9 - 0.02 * epochs, 0.6 + 0.01 * np.abs(epochs - 8))
+    assert warnings_of(rises, coarse_epochs=25) == []
+    (said,) = warnings_of(rises, coarse_epochs=10)
+    assert said.startswith("since epoch 11 the loss of held-out bags has risen by")
 
 
 def test_a_loss_that_is_no_number_ends_the_training():

@@ -58,11 +58,18 @@ class Watcher:
     """Listens to a training, and warns once of each thing that goes wrong.
 
     A loss that is not finite ends the training, unless held-out bags may have kept an epoch before it.
+
+    Parameters
+    ----------
+    coarse_epochs : int, default=0
+        The number of first epochs that see smaller images. Held-out bags, which have full size, are met worse and
+        worse by them, and tell nothing of overfitting.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, coarse_epochs: int = 0) -> None:
         self.history: list[Mapping[str, float]] = []
         self.left = list(CHECKS)
+        self.coarse_epochs = coarse_epochs
 
     def __call__(self, row: Mapping[str, float]) -> None:
         """Take in an epoch's row."""
@@ -70,7 +77,8 @@ class Watcher:
         if "held_out_loss" not in row and (lost := lost_numbers(self.history)) is not None:
             raise TrainingError(lost)
         for check in list(self.left):
-            if (said := check(self.history)) is not None:
+            seen = self.history[self.coarse_epochs :] if check is overfitting else self.history
+            if seen and (said := check(seen)) is not None:
                 self.left.remove(check)
                 warnings.warn(said, TrainingWarning, stacklevel=2)
 
@@ -167,8 +175,8 @@ def overfitting(history: History) -> str | None:
         return None
     rise = _mean(history[-_FEW:], "held_out_loss") - history[best]["held_out_loss"]
     return (
-        f"since epoch {best + 1} the loss of held-out bags has risen by {rise:.3g} while that of the others fell: "
-        f"the network memorizes the training bags; use fewer epochs (or patience), and try more weight_decay, a "
+        f"since epoch {history[best]['epoch']:.0f} the loss of held-out bags has risen by {rise:.3g} while that of "
+        f"the others fell: the network memorizes the training bags; use fewer epochs (or patience), and try more weight_decay, a "
         f"smaller classifier or more bags"
     )
 

@@ -251,7 +251,7 @@ class DeepClassifier(LLPClassifier):
             torch.manual_seed(seed)
             objective = self._objective(bags, fabric)
         plan = plan_of(self, bags, seed)
-        with listeners_of(self, plan.epochs, ranks) as listeners:
+        with listeners_of(self, plan, ranks) as listeners:
             classifier, history = train(
                 objective,
                 training,

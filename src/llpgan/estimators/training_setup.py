@@ -117,12 +117,12 @@ def checkpoint_of(model: "DeepClassifier", bags: Bags) -> Checkpoint | None:
 
 
 @contextmanager
-def listeners_of(model: "DeepClassifier", epochs: int, ranks: Ranks) -> Iterator[list[Listener]]:
+def listeners_of(model: "DeepClassifier", plan: Plan, ranks: Ranks) -> Iterator[list[Listener]]:
     """Who is told of each epoch: the watcher, and progress and TensorBoard if asked for."""
     with ExitStack() as stack:
-        listeners: list[Listener] = [Watcher()]
+        listeners: list[Listener] = [Watcher(plan.coarse_epochs)]
         if model.verbose and ranks.is_first:
-            listeners.append(stack.enter_context(progress(type(model).__name__, epochs)))
+            listeners.append(stack.enter_context(progress(type(model).__name__, plan.epochs)))
         if model.tensorboard is not None and ranks.is_first:
             listeners.append(stack.enter_context(tensorboard(model.tensorboard)))
         yield listeners
