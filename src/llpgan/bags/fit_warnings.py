@@ -175,9 +175,9 @@ def overfitting(history: History) -> str | None:
         return None
     rise = _mean(history[-_FEW:], "held_out_loss") - history[best]["held_out_loss"]
     return (
-        f"since epoch {history[best]['epoch']:.0f} the loss of held-out bags has risen by {rise:.3g} while that of "
-        f"the others fell: the network memorizes the training bags; use fewer epochs (or patience), and try more weight_decay, a "
-        f"smaller classifier or more bags"
+        f"since epoch {history[best]['epoch']:.0f} the loss of held-out bags has risen by {rise:.3g} while that "
+        f"of the others fell: the network memorizes the training bags; use fewer epochs (or patience), and try "
+        f"more weight_decay, a smaller classifier or more bags"
     )
 
 
