@@ -89,6 +89,15 @@ def test_held_out_bags_of_full_size_tell_nothing_of_coarse_epochs():
     assert said.startswith("since epoch 11 the loss of held-out bags has risen by")
 
 
+def test_a_training_that_is_resumed_after_its_coarse_epochs_is_told_of_overfitting():
+    epochs = np.arange(30)
+    rises = losses(0.9 - 0.02 * epochs, 0.6 + 0.01 * np.abs(epochs - 8))
+    watcher = Watcher(coarse_epochs=100)
+    with pytest.warns(TrainingWarning, match="since epoch 109 the loss of held-out bags has risen"):
+        for epoch, row in enumerate(rises, start=101):
+            watcher({"epoch": epoch, **row})
+
+
 def test_a_loss_that_is_no_number_ends_the_training():
     watcher = Watcher()
     watcher({"epoch": 1, "proportion_loss": 0.5})

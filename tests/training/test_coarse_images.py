@@ -6,6 +6,7 @@ import torch
 from torch import nn
 
 from llpgan import DLLP, LLPGAN, LLPVAT
+from llpgan.estimators.training_setup import coarse_until_of
 from llpgan.training.coarse_images import show_at, side_share
 from llpgan.training.input_scaling import Scaling
 from llpgan.training.networks import Classifier, cifar_classifier, mnist_classifier
@@ -128,4 +129,4 @@ def test_a_training_that_would_never_see_full_size_is_refused(epochs, at_most, b
 def test_photographs_are_coarse_first_unless_the_user_says_otherwise(shape, settings, coarse):
     model = DLLP(**settings)
     model.instance_shape_ = shape
-    assert model.coarse_share() == coarse
+    assert coarse_until_of(model) == coarse

@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from llpgan.bags.shares_within import unlinked_classes
 from llpgan.utils.arrays import Array
 
 History = Sequence[Mapping[str, float]]
+Check = Callable[[History], str | None]  # what is wrong in a history, in words
 
 _MANY = 20  # epochs that a state must last: a slow start takes a dozen
 _SINCE = 10  # epochs since the best on held-out bags
@@ -62,14 +64,13 @@ class Watcher:
     Parameters
     ----------
     coarse_epochs : int, default=0
-        The number of first epochs that see smaller images. Held-out bags, which have full size, are met worse and
-        worse by them, and tell nothing of overfitting.
+        The number of first epochs that see smaller images. The loss of held-out bags, which are judged at full
+        size, rises in these epochs without overfitting.
     """
 
     def __init__(self, coarse_epochs: int = 0) -> None:
         self.history: list[Mapping[str, float]] = []
-        self.left = list(CHECKS)
-        self.coarse_epochs = coarse_epochs
+        self.left: list[Check] = [*CHECKS, partial(overfitting, since=coarse_epochs + 1)]
 
     def __call__(self, row: Mapping[str, float]) -> None:
         """Take in an epoch's row."""
@@ -77,8 +78,7 @@ class Watcher:
         if "held_out_loss" not in row and (lost := lost_numbers(self.history)) is not None:
             raise TrainingError(lost)
         for check in list(self.left):
-            seen = self.history[self.coarse_epochs :] if check is overfitting else self.history
-            if seen and (said := check(seen)) is not None:
+            if (said := check(self.history)) is not None:
                 self.left.remove(check)
                 warnings.warn(said, TrainingWarning, stacklevel=2)
 
@@ -166,9 +166,10 @@ def winning_generator(history: History) -> str | None:
     )
 
 
-def overfitting(history: History) -> str | None:
-    """Held-out bags get worse, by two standard errors, while those in training get better."""
-    if any("held_out_loss" not in row for row in history):
+def overfitting(history: History, since: int = 1) -> str | None:
+    """Held-out bags get worse, by two standard errors, while those in training get better, since an epoch."""
+    history = [row for row in history if row["epoch"] >= since]
+    if not history or any("held_out_loss" not in row for row in history):
         return None
     best = int(np.argmin([row["held_out_loss"] for row in history]))
     if len(history) - best <= _SINCE or not _rose(history, best):
@@ -202,11 +203,10 @@ def warn_of(said: str | None, stacklevel: int = 4) -> None:
         warnings.warn(said, TrainingWarning, stacklevel=stacklevel)
 
 
-CHECKS: tuple[Callable[[History], str | None], ...] = (
+CHECKS: tuple[Check, ...] = (
     lost_numbers,
     dead_generator,
     winning_generator,
-    overfitting,
 )
 
 

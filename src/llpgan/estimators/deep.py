@@ -23,6 +23,7 @@ from llpgan.estimators.calibration import N_FOLDS, few_large_bags, temperature_o
 from llpgan.estimators.training_setup import (
     USUAL_EPOCHS,
     checkpoint_of,
+    coarse_until_of,
     listeners_of,
     plan_of,
     refuse_betas,
@@ -54,7 +55,6 @@ from llpgan.utils.arrays import Array
 from llpgan.utils.parameter_checks import Interval, StrOptions
 
 _SETTLED_ON = 256  # instances
-_FEWEST_EPOCHS_TO_GROW = 10  # with fewer, coarse images would not grow in time
 _ONLY_WATCHING = {"verbose", "checkpoint", "tensorboard"}  # settings that do not change what is learned
 
 
@@ -301,7 +301,7 @@ class DeepClassifier(LLPClassifier):
         networks = self._networks(Scaling.of(bags.instances, bags.weights))
         classifier = networks["classifier"]
         shown = as_tensor(some_rows(bags.instances, _SETTLED_ON))
-        show_at(classifier, COARSEST if self.coarse_share() > 0 else 1.0)  # as it sees them first
+        show_at(classifier, COARSEST if coarse_until_of(self) > 0 else 1.0)  # as it sees them first
         if not isinstance(self.classifier, nn.Module) and settles(classifier):
             settle(classifier, shown)
         fit_warnings.warn_of(fit_warnings.lost_signal(signal(classifier, shown)))
@@ -382,27 +382,13 @@ class DeepClassifier(LLPClassifier):
             make = self.classifier or default_pair(shape).classifier
             network = made("classifier", make, shape, n_classes, ACTIVATIONS[self.activation])
         check_classifier(network, shape, n_classes)
-        if (coarse := self.coarse_share()) > 0:
+        if (coarse := coarse_until_of(self)) > 0:
             check_coarse(network, shape, n_classes, coarse, self.epochs or USUAL_EPOCHS)
         if self.max_instances_per_step is not None:
             refuse_batch_norm(network, f"max_instances_per_step={self.max_instances_per_step}")
         if processes()[0] > 1:
             refuse_batch_norm(network, "training in several processes")
         return network
-
-    def coarse_share(self) -> float:
-        """Return the fraction of the epochs until which training sees smaller images.
-
-        Returns
-        -------
-        float
-            ``coarse_until``, or what it stands for if it is None.
-        """
-        if self.coarse_until is not None:
-            return self.coarse_until
-        if self.classifier is not None or (self.epochs or USUAL_EPOCHS) < _FEWEST_EPOCHS_TO_GROW:
-            return 0.0
-        return default_pair(self.instance_shape_).coarse_until
 
     def bag_loss(self) -> ProportionLoss:
         """Make the loss of a step's bags that ``proportion_loss`` stands for.

@@ -17,6 +17,7 @@ from llpgan.training.chunked_gradients import as_tensor
 from llpgan.training.distributed import Ranks
 from llpgan.training.epoch_listeners import progress, tensorboard
 from llpgan.training.losses import BagLoss
+from llpgan.training.networks import default_pair
 from llpgan.training.networks.network_making import in_words
 from llpgan.training.training_loop import Listener, Plan
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from llpgan.estimators.deep import DeepClassifier
 
 USUAL_EPOCHS, _FEWEST_EPOCHS = 100, 5
+_FEWEST_EPOCHS_TO_GROW = 10  # with fewer, coarse images would not grow in time
 _STEPS_ON_TABLES = 3_000  # after which networks begin to memorize the bags of a table
 _ONLY_WATCHING = {"verbose", "checkpoint", "tensorboard"}  # settings that do not change what is learned
 
@@ -38,7 +40,7 @@ def plan_of(model: "DeepClassifier", bags: Bags, seed: int) -> Plan:
         average=model.average,
         patience=model.patience,
         augment=_augment(model, bags),
-        coarse_until=model.coarse_share(),
+        coarse_until=coarse_until_of(model),
     )
 
 
@@ -50,6 +52,15 @@ def epochs_of(model: "DeepClassifier", bags: Bags) -> int:
         return USUAL_EPOCHS
     steps = -(-bags.n_bags // _bags_a_step(model, bags))
     return min(USUAL_EPOCHS, max(_FEWEST_EPOCHS, round(_STEPS_ON_TABLES / steps)))
+
+
+def coarse_until_of(model: "DeepClassifier") -> float:
+    """The part of the training that sees smaller images: as asked for, or as suits the default network."""
+    if model.coarse_until is not None:
+        return model.coarse_until
+    if model.classifier is not None or (model.epochs or USUAL_EPOCHS) < _FEWEST_EPOCHS_TO_GROW:
+        return 0.0
+    return default_pair(model.instance_shape_).coarse_until
 
 
 def _bags_a_step(model: "DeepClassifier", bags: Bags) -> int:

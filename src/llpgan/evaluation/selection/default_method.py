@@ -78,7 +78,7 @@ def _in_words(found: Comparison) -> str:
 
 def _timed(method: LLPClassifier, bags: Bags, random_state: int, reason: str) -> DefaultMethod:
     """With the time of all epochs, from that of one epoch, with images of full size, on a few bags."""
-    from llpgan.estimators.training_setup import USUAL_EPOCHS
+    from llpgan.estimators.training_setup import USUAL_EPOCHS, coarse_until_of
     from llpgan.training.coarse_images import work_share
 
     order = np.random.default_rng(random_state).permutation(bags.n_bags)
@@ -89,4 +89,4 @@ def _timed(method: LLPClassifier, bags: Bags, random_state: int, reason: str) ->
         tried.fit_bags(few)
     each = tried.history_[0]["seconds"] / len(few.bag_index)
     full_size = each * len(bags.bag_index) * USUAL_EPOCHS
-    return DefaultMethod(method, reason, full_size * work_share(tried.set_params(epochs=None).coarse_share()))
+    return DefaultMethod(method, reason, full_size * work_share(coarse_until_of(tried.set_params(epochs=None))))
