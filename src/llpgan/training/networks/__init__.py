@@ -23,7 +23,6 @@ from llpgan.training.networks.network_parts import ACTIVATIONS, Classifier, Outp
 from llpgan.training.networks.paper_networks import (
     cifar_classifier,
     cifar_generator,
-    light_dropout_cifar_classifier,
     mnist_classifier,
     mnist_generator,
     published_cifar_classifier,
@@ -44,7 +43,6 @@ __all__ = [
     "he_weights",
     "ladder_cifar_classifier",
     "ladder_mnist_classifier",
-    "light_dropout_cifar_classifier",
     "mlp_classifier",
     "mlp_generator",
     "mnist_classifier",

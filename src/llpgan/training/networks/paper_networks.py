@@ -93,8 +93,7 @@ def cifar_classifier(
     """Make the classifier of the paper for CIFAR-10, SVHN and CIFAR-100, without its dropout.
 
     It has nine convolutions and a global mean. Its first weights are scaled on the training instances. With the
-    dropout of the paper (:func:`published_cifar_classifier`) the signal of bags is lost in noise, and with three
-    tenths of it (:func:`light_dropout_cifar_classifier`) it is found later.
+    dropout of the paper (:func:`published_cifar_classifier`) the signal of bags is lost in noise.
 
     Parameters
     ----------
@@ -134,28 +133,6 @@ def cifar_classifier(
         GlobalMean(),
     )
     return Classifier(body, nn.Linear(64, n_classes), settles=True)
-
-
-def light_dropout_cifar_classifier(
-    shape: Shape, n_classes: int, activation: Activation = leaky_relu
-) -> Classifier:
-    """Make the classifier of the paper for CIFAR-10, SVHN and CIFAR-100, with three tenths of its dropout.
-
-    Parameters
-    ----------
-    shape : tuple of int
-        The shape of an image: channels, height and width.
-    n_classes : int
-        The number of classes.
-    activation : callable, default=leaky_relu
-        A function that makes an activation.
-
-    Returns
-    -------
-    Classifier
-        The network.
-    """
-    return cifar_classifier(shape, n_classes, activation, dropout=(0.06, 0.15, 0.15))
 
 
 def published_cifar_classifier(shape: Shape, n_classes: int, activation: Activation = leaky_relu) -> Classifier:
