@@ -158,6 +158,45 @@ def test_dsq_takes_three_bags_a_step_where_the_usual_number_is_lower(blobs):
     assert np.isfinite(model.history_[0]["proportion_loss"])
 
 
+@pytest.mark.parametrize("loss", LATER_LOSSES)
+def test_losses_say_whether_they_grow_with_the_bag(loss):
+    """Per bag, beside the cross-entropy: alike in bags of 4 and 64, or about sixteen times as large in those of 64."""
+    ratio = size_beside_cross_entropy(PROPORTION_LOSSES[loss], 64) / size_beside_cross_entropy(
+        PROPORTION_LOSSES[loss], 4
+    )
+    assert (ratio > 4) == PROPORTION_LOSSES[loss].grows_with_bags
+
+
+def size_beside_cross_entropy(loss, bag_size, n_bags=60):
+    """The length of the gradient in units of that of the cross-entropy, for predictions that are mostly right."""
+    rng = torch.Generator().manual_seed(0)
+    labels = torch.randint(3, (n_bags * bag_size,), generator=rng)
+    bag_index = torch.arange(n_bags).repeat_interleave(bag_size)
+    known = torch.nn.functional.one_hot(labels, 3).double()
+    proportions = known.view(n_bags, bag_size, 3).mean(1)
+    logits = 2 * known + torch.randn(known.shape, generator=rng, dtype=torch.double)
+
+    def length(of_bags):
+        given = logits.clone().requires_grad_()
+        of_bags(given, bag_index, proportions).backward()
+        return given.grad.norm()
+
+    return length(loss.knowing((1 / 3, 1 / 3, 1 / 3))) / length(PROPORTION_LOSSES["exact"])
+
+
+def test_other_terms_keep_their_weight_beside_a_loss_that_grows_with_bags(bags):
+    settings = {"epochs": 2, "random_state": 0, "proportion_loss": "counts"}
+    assert_same_weights(
+        LLPGAN(**settings).fit_bags(bags), LLPGAN(proportion_weight=1.0, **settings).fit_bags(bags)
+    )
+    size, counts = float(bags.sizes.mean()), PROPORTION_LOSSES["counts"]
+    settings["proportion_loss"] = lambda *step: counts(*step)  # of which nothing is known
+    assert_same_weights(
+        LLPVAT(**settings | {"proportion_loss": "counts"}, entropy_weight=0.1).fit_bags(bags),
+        LLPVAT(**settings, entropy_weight=0.1 * size, smoothness_weight=0.05 * size).fit_bags(bags),
+    )
+
+
 TRAINING = """
     import os, sys
     import torch

@@ -404,6 +404,11 @@ class DeepClassifier(LLPClassifier):
             return loss.knowing(tuple(map(float, self.prior_)))
         return loss
 
+    def _loss_scale(self, bags: Bags) -> float:
+        """How many times as large as the cross-entropy of a bag its loss is, and so the weight of other terms."""
+        loss = self.bag_loss()
+        return float(bags.sizes.mean()) if isinstance(loss, BagLoss) and loss.grows_with_bags else 1.0
+
     def _player(self, network: nn.Module, fabric: Fabric) -> Player:
         return Player(network, self._optimiser, fabric, self.max_instances_per_step)
 

@@ -23,7 +23,9 @@ class DLLP(DeepClassifier):
     Parameters
     ----------
     entropy_weight : float, default=0.0
-        The weight λ of the mean entropy of the predictions for single instances.
+        The weight λ of the mean entropy of the predictions for single instances, beside the cross-entropy of a
+        bag. Beside the losses "counts", "dsq" and "easyllp", which grow with the bag, it is multiplied by the mean
+        size of the bags.
     {inherited}
 
     Attributes
@@ -72,7 +74,9 @@ class DLLP(DeepClassifier):
     def _objective(self, bags: Bags, fabric: Fabric) -> Objective:
         classifier = self._player(self._fresh_networks(bags)["classifier"], fabric)
         return ProportionObjective(
-            classifier=classifier, proportion_loss=self.bag_loss(), entropy_weight=self.entropy_weight
+            classifier=classifier,
+            proportion_loss=self.bag_loss(),
+            entropy_weight=self.entropy_weight * self._loss_scale(bags),
         )
 
 

@@ -45,8 +45,9 @@ class LLPGAN(DeepClassifier):
     Parameters
     ----------
     proportion_weight : float, default=None
-        The weight λ of the proportion loss. None means the mean size of the bags. The larger a bag is, the less
-        its proportions say about an instance, and the adversarial terms would otherwise dominate.
+        The weight λ of the proportion loss. None means the mean size of the bags, or 1 for the losses "counts",
+        "dsq" and "easyllp", which grow with the bag themselves. The larger a bag is, the less its proportions say
+        about an instance, and the adversarial terms would otherwise dominate.
     generator : torch.nn.Module or callable, default=None
         The generator: a module from noise of shape ``(n, noise_size)`` to instances in the range of the networks
         (images in [−1, 1], standardized columns of tables), or a callable that makes one from the shape of an
@@ -152,7 +153,7 @@ class LLPGAN(DeepClassifier):
         players: Any = {name: self._player(network, fabric) for name, network in networks.items()}
         shared: Any = {
             "proportion_loss": self.bag_loss(),
-            "proportion_weight": self.proportion_weight or float(bags.sizes.mean()),
+            "proportion_weight": self.proportion_weight or float(bags.sizes.mean()) / self._loss_scale(bags),
             "fakes_per_instance": self.fakes_per_instance,
             "noise": self._noise(),
             "noise_size": self.noise_size,

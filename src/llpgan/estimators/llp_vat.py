@@ -28,7 +28,9 @@ class LLPVAT(DLLP):
     Parameters
     ----------
     smoothness_weight : float, default=0.05
-        The weight w of the smoothness term, which rises as exp(−5 (1 − t/T)²); with 0 this is DLLP.
+        The weight w of the smoothness term, which rises as exp(−5 (1 − t/T)²); with 0 this is DLLP. Beside the
+        losses "counts", "dsq" and "easyllp", which grow with the bag, it is multiplied by the mean size of the
+        bags.
     ramp_until : float, default=0.4
         The part T of the training after which the weight is full.
     length : float, default=None
@@ -79,12 +81,12 @@ class LLPVAT(DLLP):
                 f"max_instances_per_step={self.max_instances_per_step}: a chunk is augmented anew each time that "
                 "it is read, so that LLPVAT would compare different images: leave one of both settings at None"
             )
-        network = self._fresh_networks(bags)["classifier"]
+        network, scale = self._fresh_networks(bags)["classifier"], self._loss_scale(bags)
         return SmoothObjective(
             classifier=self._player(network, fabric),
             proportion_loss=self.bag_loss(),
-            entropy_weight=self.entropy_weight,
-            weight=self.smoothness_weight,
+            entropy_weight=self.entropy_weight * scale,
+            weight=self.smoothness_weight * scale,
             ramp_until=self.ramp_until,
             length=self.length or _SHARE * sqrt(prod(self.instance_shape_)),
             probe=self.probe,

@@ -15,6 +15,9 @@ class BagLoss(ABC):
     fewest_bags: ClassVar[int] = 1
     """How many bags a step needs to be dealt, so that none is left with too few to compare."""
 
+    grows_with_bags: ClassVar[bool] = False
+    """Whether it is about m times the cross-entropy of the mean prediction, for bags of m instances."""
+
     @abstractmethod
     def __call__(
         self, logits: Tensor, bag_index: Tensor, proportions: Tensor, full_sizes: Tensor | None = None

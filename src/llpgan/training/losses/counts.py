@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from math import log
+from typing import ClassVar
 
 import torch
 import torch.nn.functional as F
@@ -25,6 +26,8 @@ class CountLoss(BagLoss):
     """
 
     heads: str = "softmax"
+
+    grows_with_bags: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.heads not in HEADS:

@@ -16,6 +16,7 @@ class DebiasedSquareLoss(BagLoss):
     """:func:`debiased_square_loss` as a proportion loss; a step needs two bags or more."""
 
     fewest_bags: ClassVar[int] = 3  # an epoch dealt to steps of up to three leaves none with a single bag
+    grows_with_bags: ClassVar[bool] = True
 
     def __call__(
         self, logits: Tensor, bag_index: Tensor, proportions: Tensor, full_sizes: Tensor | None = None
@@ -74,6 +75,8 @@ class EasyLoss(BagLoss):
 
     instance_loss: str = "square"
     prior: tuple[float, ...] | None = None
+
+    grows_with_bags: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.instance_loss != "square":
