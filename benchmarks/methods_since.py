@@ -21,7 +21,7 @@ from sklearn.base import clone
 from benchmarks.adult import encoded as encoded_adult
 from benchmarks.data_folders import folder_of
 from benchmarks.lenet import lenet
-from benchmarks.rows import RESULTS, Row, as_markdown, measured_rows, write_aside
+from benchmarks.rows import RESULTS, Row, measured_rows, table_of, write_aside
 from llpgan import DLLP, DSQ, LLPFC, LLPGAN, LLPVAT, ROT, Bags, CountLLP, MixBag, MomentMatching
 from llpgan.data.bagging import dirichlet_bags, feature_bags, into_bags, random_bags
 from llpgan.data.datasets import load_adult, load_digits, load_fashion_mnist, load_mnist
@@ -54,7 +54,8 @@ METHODS: dict[str, DeepClassifier] = {
 class Problem:
     """Bags to learn from and labelled instances to judge by, drawn anew for each seed."""
 
-    title: str
+    data: str
+    bags: str
     make: Callable[[int], tuple[Bags, Array, Array]]  # from a seed to bags, test instances and labels
     epochs: int
     seeds: int
@@ -100,17 +101,17 @@ def images(load: Callable[[Any], Split], folder: str, seed: int) -> Split:
 def problems() -> dict[str, Problem]:
     """By name; those of data that are not there fail when they are run."""
     found = {
-        f"digits-{size}": Problem(f"digits, random bags of {size}", partial(of_split, load_digits, size), 60, 3)
+        f"digits-{size}": Problem("digits", f"random bags of {size}", partial(of_split, load_digits, size), 60, 3)
         for size in (16, 64)
     }
     found["digits-unequal"] = Problem(
-        "digits, bags of 64 that differ (Dirichlet 0.3)", partial(unequal_digits, 64, 0.3), 60, 3
+        "digits", "bags of 64 that differ (Dirichlet 0.3)", partial(unequal_digits, 64, 0.3), 60, 3
     )
     found["election"] = Problem(
-        "the election, 51 states, not calibrated", election, 30, 2, {"calibrate": False, "learning_rate": 1e-3}
+        "the election", "51 states", election, 30, 2, {"calibrate": False, "learning_rate": 1e-3}
     )
-    found["adult"] = Problem("Adult, random bags of 64", adult, 6, 2)
-    found["adult-by-job"] = Problem("Adult by occupation and education", adult_by_job, 15, 2)
+    found["adult"] = Problem("Adult", "random bags of 64", adult, 6, 2)
+    found["adult-by-job"] = Problem("Adult", "by occupation and education", adult_by_job, 15, 2)
     lenet_5 = {"classifier": lenet, "activation": "relu"}
     for name, title, load in (
         ("fashion-mnist", "Fashion-MNIST, LeNet-5", load_fashion_mnist),
@@ -118,7 +119,7 @@ def problems() -> dict[str, Problem]:
     ):
         for size in (16, 64, 128, 256, 1024):
             make = partial(of_split, partial(images, load, name), size)
-            found[f"{name}-{size}"] = Problem(f"{title}, random bags of {size}", make, 20, 2, lenet_5)
+            found[f"{name}-{size}"] = Problem(title, f"random bags of {size}", make, 20, 2, lenet_5)
     return found
 
 
@@ -135,7 +136,13 @@ def run(names: list[str] | None = None) -> list[Row]:
     )
     rows = measured_rows(RESULTS / "methods_since.jsonl", ("problem", "method", "seed"), cells, measured)
     write_aside(RESULTS / "methods_since.md", page(rows))
-    return summary(rows)
+    return [cell(rows, problem, method) for problem, method in product(chosen, METHODS)]
+
+
+def cell(rows: list[Row], problem: str, method: str) -> Row:
+    """What the terminal shows of a method on a problem."""
+    own = [row for row in rows if (row["problem"], row["method"]) == (problem, method)]
+    return {"problem": problem, "method": method, "accuracy": accuracies(own), "time": relative_time(rows, own)}
 
 
 def measured(problem: str, method: str, seed: int) -> Row:
@@ -158,30 +165,36 @@ def measured(problem: str, method: str, seed: int) -> Row:
 
 
 def page(rows: list[Row]) -> str:
-    """The table with its explanation."""
+    """One table per data set, with its explanation."""
     text = (
-        "Accuracy on test instances (%) after the last epoch, mean and standard deviation over draws of bags; "
-        "default settings (but for the network, and on the election a rate of 0.001 without calibration), one "
-        "network and one number of epochs for all methods of a problem; made from "
-        "`methods_since.jsonl`. Time is of one processor core, relative to DLLP's on the same bags."
+        "Accuracy on test instances (%) after the last epoch: mean, standard deviation and number of draws of the "
+        "bags. Settings are the defaults (but for the network, and on the election a rate of 0.001 without "
+        "calibration), and all methods of a problem have one network and one number of epochs. Time is that of "
+        "one processor core, relative to DLLP on the same bags. Made from `methods_since.jsonl`."
     )
-    return as_markdown("The deep methods since the paper", text, summary(rows))
+    tables = (f"## {data}\n\n{table_of(summary(rows, data))}" for data in measured_data(rows))
+    return "\n\n".join(["# The deep methods since the paper", text, "\n".join(tables)])
 
 
-def summary(rows: list[Row]) -> list[Row]:
-    """One row per method, two columns per problem."""
-    there = [name for name in PROBLEMS if any(row["problem"] == name for row in rows)]
-    return [{"method": method} | summarised(rows, method, there) for method in METHODS]
+def measured_data(rows: list[Row]) -> list[str]:
+    """The data sets of the rows, in the order of the problems."""
+    there = {PROBLEMS[row["problem"]].data for row in rows}
+    return [data for data in dict.fromkeys(problem.data for problem in PROBLEMS.values()) if data in there]
+
+
+def summary(rows: list[Row], data: str) -> list[Row]:
+    """One row per method that was run on these data, one column per kind of bags, and the time."""
+    names = [name for name, problem in PROBLEMS.items() if problem.data == data]
+    of_data = [row for row in rows if row["problem"] in names]
+    there = [name for name in names if any(row["problem"] == name for row in of_data)]
+    methods = [method for method in METHODS if any(row["method"] == method for row in of_data)]
+    return [{"method": method} | summarised(of_data, method, there) for method in methods]
 
 
 def summarised(rows: list[Row], method: str, names: list[str]) -> Row:
-    cells: Row = {}
-    for name in names:
-        found = [row for row in rows if (row["problem"], row["method"]) == (name, method)]
-        title = PROBLEMS[name].title
-        cells[title] = accuracies(found)
-        cells[f"time, {name}"] = relative_time(rows, found)
-    return cells
+    own = [row for row in rows if row["method"] == method]
+    cells = {PROBLEMS[name].bags: accuracies([row for row in own if row["problem"] == name]) for name in names}
+    return {**cells, "time": relative_time(rows, own)}
 
 
 def accuracies(found: list[Row]) -> str:

@@ -29,9 +29,14 @@ def measured_rows(
 
 def as_markdown(title: str, about: str, rows: list[Row]) -> str:
     """A page with one table."""
+    return f"# {title}\n\n{about}\n\n{table_of(rows)}"
+
+
+def table_of(rows: list[Row]) -> str:
+    """A table in Markdown, with a column for each name in the first row."""
     lines = ["| " + " | ".join(rows[0]) + " |", "|---" * len(rows[0]) + "|"]
     lines += ["| " + " | ".join(str(value) for value in row.values()) + " |" for row in rows]
-    return f"# {title}\n\n{about}\n\n" + "\n".join(lines) + "\n"
+    return "\n".join(lines) + "\n"
 
 
 def made_with() -> Row:

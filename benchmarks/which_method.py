@@ -5,7 +5,7 @@ import re
 import statistics
 from collections.abc import Callable
 
-from benchmarks.rows import RESULTS, Row, as_markdown, write_aside
+from benchmarks.rows import RESULTS, Row, table_of, write_aside
 from llpgan.estimators import METHODS
 
 FOR_TABLES = ("AutoLLP", "BagLogistic", "BagBoosting")
@@ -23,8 +23,7 @@ def run() -> list[Row]:
 
 def with_table(page: str, rows: list[Row]) -> str:
     """The page with its table replaced."""
-    table = as_markdown("", "", rows).split("\n\n", 2)[2].strip("\n") + "\n"
-    written, count = TABLE.subn(lambda _: table, page)
+    written, count = TABLE.subn(lambda _: table_of(rows), page)
     if count != 1:
         raise ValueError(f"{PAGE.name} must have one table below its comment, and has {count}")
     return written

@@ -160,11 +160,10 @@ def test_dsq_takes_three_bags_a_step_where_the_usual_number_is_lower(blobs):
 
 @pytest.mark.parametrize("loss", LATER_LOSSES)
 def test_losses_say_whether_they_grow_with_the_bag(loss):
-    """Per bag, beside the cross-entropy: alike in bags of 4 and 64, or about sixteen times as large in those of 64."""
-    ratio = size_beside_cross_entropy(PROPORTION_LOSSES[loss], 64) / size_beside_cross_entropy(
-        PROPORTION_LOSSES[loss], 4
-    )
-    assert (ratio > 4) == PROPORTION_LOSSES[loss].grows_with_bags
+    """Beside the cross-entropy they are alike in bags of 4 and of 64, or some sixteen times as large in the latter."""
+    of_loss = PROPORTION_LOSSES[loss]
+    ratio = size_beside_cross_entropy(of_loss, 64) / size_beside_cross_entropy(of_loss, 4)
+    assert (ratio > 4) == of_loss.grows_with_bags
 
 
 def size_beside_cross_entropy(loss, bag_size, n_bags=60):
