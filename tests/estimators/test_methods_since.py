@@ -160,7 +160,7 @@ def test_dsq_takes_three_bags_a_step_where_the_usual_number_is_lower(blobs):
 
 @pytest.mark.parametrize("loss", LATER_LOSSES)
 def test_losses_say_whether_they_grow_with_the_bag(loss):
-    """Beside the cross-entropy they are alike in bags of 4 and of 64, or some sixteen times as large in the latter."""
+    """Beside the cross-entropy, in bags of 4 and of 64: alike, or some sixteen times as large in the latter."""
     of_loss = PROPORTION_LOSSES[loss]
     ratio = size_beside_cross_entropy(of_loss, 64) / size_beside_cross_entropy(of_loss, 4)
     assert (ratio > 4) == of_loss.grows_with_bags
