@@ -1,0 +1,22 @@
+"""Count likelihood and smoothness together on MNIST, by held-out bags: see :mod:`benchmarks.settings_by_bags`."""
+
+from functools import partial
+
+from benchmarks.mnist_part import EPOCHS, MNIST_PART
+from benchmarks.rows import Row
+from benchmarks.settings_by_bags import compared
+from llpgan import DLLP, LLPVAT, CountLLP
+
+_shared = {"epochs": EPOCHS, "weight_decay": 0.2}
+_smooth = partial(LLPVAT, **_shared)
+CANDIDATES = {
+    "exact": DLLP(**_shared),
+    "counts": CountLLP(**_shared),
+    "counts, smooth": _smooth(proportion_loss="counts"),
+    "exact, smooth": _smooth(),
+    "counts, smooth 0.3": _smooth(proportion_loss="counts", smoothness_weight=0.3),
+}
+
+
+def run() -> list[Row]:
+    return compared("combined_settings", MNIST_PART, CANDIDATES, bag_sizes=(64,), draws=(100,))
