@@ -7,11 +7,12 @@ from benchmarks.rows import Row
 from benchmarks.settings_by_bags import compared
 from llpgan import DLLP, LLPVAT, CountLLP
 
-_shared = {"epochs": EPOCHS, "weight_decay": 0.2}
-_smooth = partial(LLPVAT, **_shared)
+_exact, _counts, _smooth = (
+    partial(method, epochs=EPOCHS, weight_decay=0.2) for method in (DLLP, CountLLP, LLPVAT)
+)
 CANDIDATES = {
-    "exact": DLLP(**_shared),
-    "counts": CountLLP(**_shared),
+    "exact": _exact(),
+    "counts": _counts(),
     "counts, smooth": _smooth(proportion_loss="counts"),
     "exact, smooth": _smooth(),
     "counts, smooth 0.3": _smooth(proportion_loss="counts", smoothness_weight=0.3),

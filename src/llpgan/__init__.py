@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from llpgan.estimators.dsq import DSQ as DSQ
     from llpgan.estimators.inv_cal import InvCal as InvCal
     from llpgan.estimators.laplacian_mean_map import LaplacianMeanMap as LaplacianMeanMap
+    from llpgan.estimators.llp_dc import LLPDC as LLPDC
     from llpgan.estimators.llp_gan import LLPGAN as LLPGAN
     from llpgan.estimators.llp_vat import LLPVAT as LLPVAT
     from llpgan.estimators.llpfc import LLPFC as LLPFC
@@ -49,6 +50,7 @@ _HOMES = {
 __all__ = [
     "DLLP",
     "DSQ",
+    "LLPDC",
     "LLPFC",
     "LLPGAN",
     "LLPVAT",

@@ -5,20 +5,21 @@ import pytest
 import torch
 
 import llpgan
-from llpgan import DLLP, DSQ, LLPFC, LLPGAN, LLPVAT, ROT, CountLLP, MixBag, MomentMatching
+from llpgan import DLLP, DSQ, LLPDC, LLPFC, LLPGAN, LLPVAT, ROT, CountLLP, MixBag, MomentMatching
 from llpgan.estimators.training_setup import plan_of
 from llpgan.training.losses import PROPORTION_LOSSES, BagLoss
 from llpgan.training.losses.moments import MomentLoss
 from tests.plain import plain_mlp
 from tests.training.test_distributed import script_of, torchrun
 
-METHODS = [MomentMatching, CountLLP, DSQ, ROT, LLPVAT, MixBag, LLPFC]
+METHODS = [MomentMatching, CountLLP, DSQ, ROT, LLPVAT, LLPDC, MixBag, LLPFC]
 each_method = pytest.mark.parametrize("method", METHODS)
 WITHOUT_ITS_PART = [
     MomentMatching(order=1),
     MomentMatching(order=1, form="joint"),
     ROT(transport_weight=0.0),
     LLPVAT(smoothness_weight=0.0),
+    LLPDC(self_training_weight=0.0),
     MixBag(mix_probability=0.0),
 ]
 LATER_LOSSES = [name for name, loss in PROPORTION_LOSSES.items() if isinstance(loss, BagLoss)]

@@ -7,13 +7,13 @@ import pytest
 import torch
 
 from llpgan import DLLP, LLPGAN
-from llpgan.training.augmentation import flips, shifts, shifts_and_flips
+from llpgan.training.augmentation import distortions, distortions_and_flips, flips, shifts, shifts_and_flips
 from llpgan.training.networks import cifar_classifier
 
 pytestmark = pytest.mark.slow  # many seconds together
 
 
-@pytest.mark.parametrize("augment", [shifts, flips, shifts_and_flips])
+@pytest.mark.parametrize("augment", [shifts, flips, shifts_and_flips, distortions, distortions_and_flips])
 @pytest.mark.parametrize("dtype", [torch.uint8, torch.float32])
 def test_shape_and_type_stay(augment, dtype):
     images = torch.arange(2 * 3 * 8 * 16).reshape(2, 3, 8, 16).to(dtype)
@@ -34,9 +34,23 @@ def test_shifted_images_hold_their_middle_within_an_eighth_of_a_side():
 def test_all_channels_of_an_image_move_together():
     torch.manual_seed(0)
     grey = torch.rand(20, 1, 16, 16).expand(20, 3, 16, 16)
-    for augment in (shifts, flips):
+    for augment in (shifts, flips, distortions):
         changed = augment(grey)
         assert torch.equal(changed[:, 0], changed[:, 2])
+
+
+def test_distorted_images_hold_their_middle_near_the_middle():
+    torch.manual_seed(0)
+    images = torch.zeros(300, 1, 29, 29)
+    images[:, :, 12:17, 12:17] = 1
+    changed = distortions(images)
+    blank = changed[:, 0, 13:16, 13:16].mean((1, 2)) < 0.2
+    weight = changed[:, 0].clamp_min(0)
+    place = torch.arange(29.0)
+    rows = (weight.sum(2) * place).sum(1) / weight.sum((1, 2))
+    assert ((rows - 14).abs()[~blank] < 29 / 7).all()
+    assert 0 < blank.sum() < 150  # a rectangle hides it in some
+    assert (changed.flatten(1) != images.flatten(1)).any(1).all()
 
 
 def test_half_of_the_images_are_mirrored():

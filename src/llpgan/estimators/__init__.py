@@ -15,6 +15,7 @@ METHODS = {
     "DSQ": "llpgan.estimators.dsq",
     "ROT": "llpgan.estimators.rot",
     "LLPVAT": "llpgan.estimators.llp_vat",
+    "LLPDC": "llpgan.estimators.llp_dc",
     "MixBag": "llpgan.estimators.mix_bag",
     "LLPFC": "llpgan.estimators.llpfc",
     "MeanMap": "llpgan.estimators.mean_map",

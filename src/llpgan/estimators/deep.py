@@ -103,11 +103,12 @@ class DeepClassifier(LLPClassifier):
         The fraction of the epochs after which the learning rate decreases linearly to zero. 1 keeps it constant.
     average : float, default=0.999
         The decay of the moving average of the weights that is used for prediction. 0 means the weights themselves.
-    augment : {"shifts", "shifts_and_flips"} or callable, default=None
+    augment : {"shifts", "shifts_and_flips", "distortions", "distortions_and_flips"} or callable, default=None
         The random changes that images go through each time they are seen in training. "shifts" moves them by up to
-        an eighth of their height and width, and "shifts_and_flips" also mirrors half of them. A callable takes a
-        batch of instances on the device and returns another of the same shape. The proportions of bags stay the
-        same. None means no augmentation.
+        an eighth of their height and width. "distortions" turns, stretches and shifts them a little, and blanks a
+        rectangle of most of them. "shifts_and_flips" and "distortions_and_flips" also mirror half of them. A
+        callable takes a batch of instances on the device and returns another of the same shape. The proportions of
+        bags stay the same. None means no augmentation.
     coarse_until : float, default=None
         The fraction of the epochs until which training sees smaller images. They have half their height and width
         for three quarters of these epochs, and then grow to full size. Few or large bags of images are often

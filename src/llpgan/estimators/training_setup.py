@@ -39,7 +39,7 @@ def plan_of(model: "DeepClassifier", bags: Bags, seed: int) -> Plan:
         decay_from=model.decay_from,
         average=model.average,
         patience=model.patience,
-        augment=_augment(model, bags),
+        augment=augmentation_of(model, "augment", bags),
         coarse_until=coarse_until_of(model),
     )
 
@@ -79,15 +79,15 @@ def _bags_a_step(model: "DeepClassifier", bags: Bags) -> int:
     return model.bags_per_step
 
 
-def _augment(model: "DeepClassifier", bags: Bags) -> Augment | None:
-    if model.augment is None:
+def augmentation_of(model: "DeepClassifier", parameter: str, bags: Bags) -> Augment | None:
+    """The random change of instances that a parameter of the model names or is, tried on two of them."""
+    given: str | Augment | None = getattr(model, parameter)
+    if given is None:
         return None
-    if isinstance(model.augment, str) and len(model.instance_shape_) != 3:
-        raise ValueError(
-            f"augment={model.augment!r} is for images, not instances of shape {model.instance_shape_}"
-        )
-    augment = AUGMENTATIONS[model.augment] if isinstance(model.augment, str) else model.augment
-    check_augment(augment, as_tensor(bags.instances[:2]))
+    if isinstance(given, str) and len(model.instance_shape_) != 3:
+        raise ValueError(f"{parameter}={given!r} is for images, not instances of shape {model.instance_shape_}")
+    augment = AUGMENTATIONS[given] if isinstance(given, str) else given
+    check_augment(parameter, augment, as_tensor(bags.instances[:2]))
     return augment
 
 

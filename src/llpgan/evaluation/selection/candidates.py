@@ -32,6 +32,7 @@ SIMPLEST_FIRST = (
     "ROT",
     "MixBag",
     "LLPFC",
+    "LLPDC",
     "LLPVAT",
     "LLPGAN",
 )
