@@ -9,10 +9,10 @@ from benchmarks.data_folders import folder_of
 from benchmarks.lenet import lenet
 from benchmarks.rows import Row
 from benchmarks.settings_by_bags import Array, Data, compared
-from llpgan import DLLP, LLPVAT, ROT, CountLLP, MixBag
+from llpgan import DLLP, LLPDC, CountLLP
 from llpgan.data.datasets import load_fashion_mnist
 
-EPOCHS = 40
+EPOCHS = 30
 
 
 def _rows(draw: int) -> tuple[Array, Array]:
@@ -20,20 +20,16 @@ def _rows(draw: int) -> tuple[Array, Array]:
     return split.instances, split.labels
 
 
-_counts, _plain, _smooth = (
-    partial(method, epochs=EPOCHS, classifier=lenet, activation="relu") for method in (CountLLP, DLLP, LLPVAT)
+_counts, _plain, _labels = (
+    partial(method, epochs=EPOCHS, weight_decay=0.1, classifier=lenet, activation="relu")
+    for method in (CountLLP, DLLP, LLPDC)
 )
+_views = partial(_labels, proportion_loss="counts", view="distortions_and_flips", ramp_until=0.4)
 CANDIDATES = {
-    "counts, 4 bags a step": _counts(bags_per_step=4),
     "counts": _counts(),
-    "counts, smooth": _smooth(proportion_loss="counts"),
+    "counts, soft labels on distorted views": _views(soft=True),
+    "counts, hard labels on distorted views": _views(),
     "exact": _plain(),
-    "counts, rate 0.003": _counts(learning_rate=0.003),
-    "counts, weight decay 0.2": _counts(weight_decay=0.2),
-    "counts, shifts and flips": _counts(augment="shifts_and_flips"),
-    "ROT": ROT(epochs=EPOCHS, classifier=lenet, activation="relu"),
-    "MixBag": MixBag(epochs=EPOCHS, classifier=lenet, activation="relu"),
-    "counts, smooth 0.5": _smooth(proportion_loss="counts", smoothness_weight=0.5),
 }
 
 

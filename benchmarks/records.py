@@ -1,7 +1,7 @@
 """The lowest errors that we reach on MNIST and Fashion-MNIST, on the official split, after the last epoch.
 
-Settings come from held-out bags (``combined_settings``, ``fashion_settings``). Test labels judge, and choose nothing.
-``python -m benchmarks records`` runs what has no row yet, ``python -m benchmarks.records mnist`` one of the records.
+Settings come from held-out bags (``combined_settings``, ``fashion_settings``); test labels choose nothing.
+``python -m benchmarks records`` runs what has no row yet, ``python -m benchmarks.records mnist`` a part of it.
 Rows go to ``results/records.jsonl``, their table to ``results/records.md``.
 """
 

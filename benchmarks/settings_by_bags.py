@@ -21,8 +21,10 @@ from benchmarks.rows import RESULTS, Row, as_markdown, measured_rows, write_asid
 from llpgan.bags import Bags
 from llpgan.data.bagging import into_bags, random_bags
 from llpgan.estimators.deep import DeepClassifier
+from llpgan.training.losses.counts import count_loss
 
 HELD_OUT = 0.2
+TEMPERATURES = (0.7, 1.0, 1.25, 1.6, 2.0, 2.5, 3.2, 4.0)
 Array = NDArray[Any]
 
 
@@ -64,7 +66,8 @@ def compared(
     about = (
         f"{methods} on {data.title}: the divergence of held-out bags' proportions from the mean predictions after "
         f"{epochs} epochs, in thousandths of a nat, over {len(draws)} draw(s) of the bags, and the geometric mean "
-        f"over bag sizes, which weighs them alike; made from `{name}.jsonl`."
+        f"over bag sizes, which weighs them alike. Counts: −log likelihood of the class counts of a held-out bag "
+        f"in nats, a figure for each bag size, where it was measured; made from `{name}.jsonl`."
     )
     write_aside(RESULTS / f"{name}.md", as_markdown("Settings by held-out bags", about, summary))
     return summary
@@ -75,8 +78,21 @@ def _measured(candidate: DeepClassifier, training: Bags, held_out: Bags, draw: i
     entropy = float(entr(held_out.proportions).sum(axis=1).mean())
     return {
         "divergence": [round(row["held_out_loss"] - entropy, 7) for row in model.history_],
+        "count_loss": round(_count_loss(model, held_out), 4),
         "settings": {name: getattr(value, "__name__", repr(value)) for name, value in model.get_params().items()},
     }
+
+
+def _count_loss(model: DeepClassifier, held_out: Bags) -> float:
+    """−log likelihood of a held-out bag's counts, with the temperature that suits them best.
+
+    The divergence sees a bag's mean alone; this also asks whether each prediction is as sure as it can be.
+    """
+    rows = np.concatenate([held_out.rows_of(bag) for bag in range(held_out.n_bags)])
+    bag_index = torch.arange(held_out.n_bags).repeat_interleave(torch.from_numpy(held_out.sizes))
+    posteriors = torch.from_numpy(model.predict_proba(np.asarray(held_out.instances[rows])))
+    logits, proportions = posteriors.clamp_min(1e-12).log(), torch.from_numpy(held_out.proportions)
+    return min(count_loss(logits / t, bag_index, proportions).item() for t in TEMPERATURES)
 
 
 def _summarised(rows: Sequence[Row], candidate: str, bag_sizes: Sequence[int]) -> Row:
@@ -89,4 +105,5 @@ def _summarised(rows: Sequence[Row], candidate: str, bag_sizes: Sequence[int]) -
         "settings": candidate,
         **{f"bags of {size}": f"{mean:.2f}" for size, mean in zip(bag_sizes, means, strict=True)},
         "mean": f"{statistics.geometric_mean(means):.2f}",
+        "counts": " ".join(f"{row['count_loss']:.2f}" for row in own if "count_loss" in row),
     }
