@@ -14,7 +14,6 @@ CANDIDATES = {
     "exact": _exact(),
     "counts": _counts(),
     "counts, smooth": _smooth(proportion_loss="counts"),
-    "exact, smooth": _smooth(),
     "counts, smooth 0.3": _smooth(proportion_loss="counts", smoothness_weight=0.3),
 }
 
