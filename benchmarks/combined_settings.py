@@ -15,6 +15,7 @@ CANDIDATES = {
     "counts": _counts(),
     "counts, smooth": _smooth(proportion_loss="counts"),
     "counts, smooth 0.3": _smooth(proportion_loss="counts", smoothness_weight=0.3),
+    "counts, smooth 1": _smooth(proportion_loss="counts", smoothness_weight=1.0),
 }
 
 
