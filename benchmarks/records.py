@@ -46,7 +46,7 @@ RECORDS = {
     "mnist": Record(
         "mnist",
         "the paper's",
-        LLPVAT(proportion_loss="counts", weight_decay=0.2, epochs=15),
+        LLPVAT(proportion_loss="counts", smoothness_weight=0.3, weight_decay=0.2, epochs=15),
         bag_sizes=(16, 64, 32, 128),
         draws=2,
     ),
