@@ -22,7 +22,7 @@ from benchmarks.adult import encoded as encoded_adult
 from benchmarks.data_folders import folder_of
 from benchmarks.lenet import lenet
 from benchmarks.rows import RESULTS, Row, measured_rows, table_of, write_aside
-from llpgan import DLLP, DSQ, LLPFC, LLPGAN, LLPVAT, ROT, Bags, CountLLP, MixBag, MomentMatching
+from llpgan import DLLP, DSQ, LLPDC, LLPFC, LLPGAN, LLPVAT, ROT, Bags, CountLLP, MixBag, MomentMatching
 from llpgan.data.bagging import dirichlet_bags, feature_bags, into_bags, random_bags
 from llpgan.data.datasets import load_adult, load_digits, load_fashion_mnist, load_mnist
 from llpgan.data.datasets.election import load_election
@@ -30,8 +30,8 @@ from llpgan.data.datasets.split import Split
 from llpgan.estimators.deep import DeepClassifier
 from llpgan.utils.arrays import Array
 
+LATER = ("MomentMatching", "CountLLP", "DSQ", "ROT", "LLPVAT", "LLPDC", "MixBag", "LLPFC")
 SMALLEST_JOB = 30  # people; rarer pairs of occupation and education are one bag together
-LATER = ("MomentMatching", "CountLLP", "DSQ", "ROT", "LLPVAT", "MixBag", "LLPFC")
 METHODS: dict[str, DeepClassifier] = {
     "DLLP": DLLP(),
     "LLPGAN": LLPGAN(),
@@ -41,7 +41,7 @@ METHODS: dict[str, DeepClassifier] = {
     "CountLLP, sigmoid heads": CountLLP(heads="sigmoid"),
     "ROT": ROT(),
     "ROT, hard": ROT(hard=True, relaxation=None, sinkhorn_iterations=3),
-    "LLP-DC": DLLP(proportion_loss="assignment"),
+    "LLPDC": LLPDC(),
     "MixBag": MixBag(),
     "LLPVAT": LLPVAT(),
     "DSQ": DSQ(),
