@@ -2,7 +2,7 @@
 
 import json
 
-from benchmarks import election, methods_since
+from benchmarks import election, methods_since, records
 from benchmarks.rows import RESULTS
 
 ROWS = [json.loads(line) for line in (RESULTS / "election.jsonl").read_text().splitlines()]
@@ -36,3 +36,9 @@ def test_a_method_that_refuses_bags_says_so_in_its_table():
     ]
     by_method = {row["method"]: list(row.values())[1:] for row in methods_since.summary(rows, "digits")}
     assert by_method == {"DLLP": ["50.00", "1.0"], "ROT": ["25.00", "1.5"], "LLPFC": ["refused", ""]}
+
+
+def test_the_table_of_records_is_that_of_its_rows():
+    rows = [json.loads(line) for line in (RESULTS / "records.jsonl").read_text().splitlines()]
+    assert records.page(rows) == (RESULTS / "records.md").read_text()
+    assert "LLPVAT, counts" in records.page(rows)
