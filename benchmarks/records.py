@@ -63,6 +63,7 @@ RECORDS = {
             proportion_loss="counts",
             soft=True,
             view="distortions_and_flips",
+            ramp_until=0.4,
             weight_decay=0.1,
             epochs=60,
             **LENET_5,
