@@ -45,9 +45,9 @@ class LLPGAN(DeepClassifier):
     Parameters
     ----------
     proportion_weight : float, default=None
-        The weight λ of the proportion loss. None means the mean size of the bags, or 1 for the losses "counts",
-        "dsq" and "easyllp", which grow with the bag themselves. The larger a bag is, the less its proportions say
-        about an instance, and the adversarial terms would otherwise dominate.
+        The weight λ of the proportion loss. None means the mean size of the bags. The larger a bag is, the less
+        its proportions say about an instance, and the adversarial terms would otherwise dominate. With the losses
+        "counts", "dsq" and "easyllp", which grow with the bag themselves, None means 1.
     generator : torch.nn.Module or callable, default=None
         The generator: a module from noise of shape ``(n, noise_size)`` to instances in the range of the networks
         (images in [−1, 1], standardized columns of tables), or a callable that makes one from the shape of an
