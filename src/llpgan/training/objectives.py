@@ -1,8 +1,9 @@
 """What one step of training minimises. The training loop knows only :class:`Objective`."""
 
+from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import ClassVar, Protocol, runtime_checkable
 
 import torch
 from lightning_fabric import Fabric
@@ -28,6 +29,7 @@ from llpgan.training.losses import (
 )
 from llpgan.training.losses.intervals import interval_loss
 from llpgan.training.losses.label_noise import forward_corrected_loss
+from llpgan.training.losses.smoothness import ramp
 from llpgan.training.losses.subset_shares import subset_losses
 from llpgan.training.networks import Output
 
@@ -132,6 +134,45 @@ class ProportionObjective:
                 entropy = instance_entropy(logits)
             minimise(proportion + self.entropy_weight * entropy, self.classifier)
         return {"proportion_loss": proportion, "entropy": entropy}
+
+
+@dataclass(kw_only=True, eq=False)
+class InstanceTermObjective(ProportionObjective):
+    """DLLP's step with a term on single instances, whose weight rises.
+
+    Parameters
+    ----------
+    weight : float
+        Of the term, when the ramp is over; with 0 this is DLLP.
+    ramp_until : float
+        The part of the training over which the weight rises; with 0 it is full from the start.
+    """
+
+    weight: float
+    ramp_until: float
+    term_name: ClassVar[str]
+    _progress: float = 0.0
+
+    def pace(self, progress: float) -> None:
+        """Note which part of the training is done."""
+        self._progress = progress
+
+    def step(self, batch: BagBatch) -> Losses:
+        """One step of the classifier."""
+        if self.weight == 0:
+            return super().step(batch)
+        player = self.classifier
+        with player.ranks.own_random():
+            logits, _ = player.outputs(batch.instances, len(batch.bag_index))
+            proportion, entropy = bag_loss(self.proportion_loss, logits, batch), instance_entropy(logits)
+            term = self.instance_term(batch, logits)
+            weight = self.weight * ramp(self._progress, self.ramp_until)
+            minimise(proportion + self.entropy_weight * entropy + weight * term, player)
+        return {"proportion_loss": proportion, "entropy": entropy, self.term_name: term}
+
+    @abstractmethod
+    def instance_term(self, batch: BagBatch, logits: Tensor) -> Tensor:
+        """The term of a batch, of which the classifier says these logits."""
 
 
 @dataclass(kw_only=True, eq=False)

@@ -3,61 +3,41 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import ClassVar
 
 from torch import Tensor
 
 from llpgan.training.augmentation import Augment
 from llpgan.training.batches import BagBatch
 from llpgan.training.chunked_gradients import changed
-from llpgan.training.losses import instance_entropy
 from llpgan.training.losses.assignment import assigned_labels, confident_targets
-from llpgan.training.losses.smoothness import ramp
 from llpgan.training.losses.transport import self_training_loss, transport_plan
-from llpgan.training.objectives import Losses, ProportionObjective, bag_loss, minimise
+from llpgan.training.objectives import InstanceTermObjective
 from llpgan.training.smooth_objective import statistics_kept
 
 MakeTargets = Callable[[Tensor, Tensor, Tensor], Tensor]  # from logits, bag index and proportions
 
 
 @dataclass(kw_only=True, eq=False)
-class SelfTrainingObjective(ProportionObjective):
+class SelfTrainingObjective(InstanceTermObjective):
     """DLLP's step with the cross-entropy of labels that the network gave to its instances itself.
 
     Parameters
     ----------
-    weight : float
-        Of this cross-entropy, when the ramp is over.
-    ramp_until : float
-        The part of the training over which the weight rises; with 0 it is full from the start.
     targets : MakeTargets
         Makes the labels of the step's instances, from predictions for them as they are.
     view : Augment, optional
         Changes the instances on which the labels are learned; None if they are learned on the same instances.
     """
 
-    weight: float
-    ramp_until: float
     targets: MakeTargets
     view: Augment | None = None
-    _progress: float = 0.0
+    term_name: ClassVar[str] = "self_training_loss"
 
-    def pace(self, progress: float) -> None:
-        """Note which part of the training is done."""
-        self._progress = progress
-
-    def step(self, batch: BagBatch) -> Losses:
-        """One step of the classifier."""
-        if self.weight == 0:
-            return super().step(batch)
-        player, n = self.classifier, len(batch.bag_index)
-        with player.ranks.own_random():
-            logits, _ = player.outputs(batch.instances, n)
-            proportion, entropy = bag_loss(self.proportion_loss, logits, batch), instance_entropy(logits)
-            targets = self.targets(logits.detach(), batch.bag_index, batch.proportions)
-            learned = self_training_loss(self._on_view(batch, logits), targets)
-            weight = self.weight * ramp(self._progress, self.ramp_until)
-            minimise(proportion + self.entropy_weight * entropy + weight * learned, player)
-        return {"proportion_loss": proportion, "entropy": entropy, "self_training_loss": learned}
+    def instance_term(self, batch: BagBatch, logits: Tensor) -> Tensor:
+        """The cross-entropy of the labels."""
+        targets = self.targets(logits.detach(), batch.bag_index, batch.proportions)
+        return self_training_loss(self._on_view(batch, logits), targets)
 
     def _on_view(self, batch: BagBatch, logits: Tensor) -> Tensor:
         """What the classifier says of the changed instances; batch norm keeps the statistics of the others."""

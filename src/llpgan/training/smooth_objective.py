@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import ClassVar
 
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
@@ -10,52 +11,32 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from llpgan.training.batches import BagBatch
 from llpgan.training.chunked_gradients import changed
 from llpgan.training.input_scaling import Scaling
-from llpgan.training.losses import instance_entropy
-from llpgan.training.losses.smoothness import adversarial_changes, divergence, ramp
-from llpgan.training.objectives import Losses, ProportionObjective, bag_loss, minimise
+from llpgan.training.losses.smoothness import adversarial_changes, divergence
+from llpgan.training.objectives import InstanceTermObjective
 
 
 @dataclass(kw_only=True, eq=False)
-class SmoothObjective(ProportionObjective):
+class SmoothObjective(InstanceTermObjective):
     """DLLP's step with the divergence of predictions on adversarially changed instances.
 
     Parameters
     ----------
-    weight : float
-        Of the divergence, when the ramp is over.
-    ramp_until : float
-        The part of the training over which the weight rises.
     length, probe : float
         As in :func:`~llpgan.training.losses.smoothness.adversarial_changes`.
     scaling : Scaling
         Tells the units of the instances.
     """
 
-    weight: float
-    ramp_until: float
     length: float
     probe: float
     scaling: Scaling
-    _progress: float = 0.0
+    term_name: ClassVar[str] = "smoothness"
 
-    def pace(self, progress: float) -> None:
-        """Note which part of the training is done."""
-        self._progress = progress
-
-    def step(self, batch: BagBatch) -> Losses:
-        """One step of the classifier."""
-        if self.weight == 0:
-            return super().step(batch)
-        player, n = self.classifier, len(batch.bag_index)
-        with player.ranks.own_random():
-            logits, _ = player.outputs(batch.instances, n)
-            proportion, entropy = bag_loss(self.proportion_loss, logits, batch), instance_entropy(logits)
-            with statistics_kept(player.bare):
-                there, _ = player.outputs(changed(batch.instances, self._changed), n)
-            smoothness = divergence(logits.detach(), there)
-            weight = self.weight * ramp(self._progress, self.ramp_until)
-            minimise(proportion + self.entropy_weight * entropy + weight * smoothness, player)
-        return {"proportion_loss": proportion, "entropy": entropy, "smoothness": smoothness}
+    def instance_term(self, batch: BagBatch, logits: Tensor) -> Tensor:
+        """The divergence of predictions on changed instances from those on the instances themselves."""
+        with statistics_kept(self.classifier.bare):
+            there, _ = self.classifier.outputs(changed(batch.instances, self._changed), len(logits))
+        return divergence(logits.detach(), there)
 
     def _changed(self, instances: Tensor) -> Tensor:
         """Instances as an adversary would change them; of a chunk when it is read, alike in both passes.
