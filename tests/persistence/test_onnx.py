@@ -20,7 +20,7 @@ from llpgan.estimators import METHODS
 from llpgan.estimators.linear_scores import Linear
 from llpgan.estimators.one_vs_rest import Sigmoid
 from llpgan.persistence.onnx import to_onnx
-from llpgan.persistence.onnx.kernels import KERNELS
+from llpgan.persistence.onnx.kernel_graph import KERNELS
 from llpgan.persistence.onnx.onnx_graph import Graph
 from llpgan.persistence.onnx.table_graph import table_instances
 from llpgan.tables import TableEncoder, open_rows

@@ -10,7 +10,7 @@ from llpgan.estimators import SAVED_METHODS
 from llpgan.estimators.auto_llp import AutoLLP
 from llpgan.estimators.base import LLPClassifier
 from llpgan.estimators.classical import ClassicalClassifier
-from llpgan.persistence.onnx.classical import classical_probabilities
+from llpgan.persistence.onnx.classical_graph import classical_probabilities
 from llpgan.persistence.onnx.onnx_graph import Graph
 from llpgan.persistence.onnx.table_graph import table_instances
 from llpgan.tables import TableEncoder
@@ -42,7 +42,7 @@ def _probabilities(graph: Graph, model: LLPClassifier, instances: str) -> str:
     if isinstance(model, AutoLLP):
         return _weighted_sum(graph, model, instances)
     from llpgan.estimators.deep import DeepClassifier
-    from llpgan.persistence.onnx.deep import deep_probabilities
+    from llpgan.persistence.onnx.network_graph import deep_probabilities
 
     if isinstance(model, DeepClassifier):
         return deep_probabilities(graph, model, instances)

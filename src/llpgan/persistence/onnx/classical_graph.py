@@ -13,9 +13,9 @@ from llpgan.estimators.kernels import KernelMap
 from llpgan.estimators.mean_map import MeanMap
 from llpgan.estimators.mean_operator import outputs_to_classes
 from llpgan.estimators.one_vs_rest import BinaryClassifier, Sigmoid
-from llpgan.persistence.onnx.kernels import kernel_values
+from llpgan.persistence.onnx.kernel_graph import kernel_values
 from llpgan.persistence.onnx.onnx_graph import Graph
-from llpgan.persistence.onnx.trees import boosted_probabilities
+from llpgan.persistence.onnx.tree_graph import boosted_probabilities
 from llpgan.utils.arrays import Array
 
 
