@@ -48,7 +48,7 @@ def measured(method: str, seed: int) -> Row:
         "accuracy": round(100 * float(right.mean()), 1),
         "test_images": len(right),
         "seconds": round(seconds, 1),
-        "told": told.strip().splitlines()[-3:],
+        "told": told.replace(f"{folder}/", "").strip().splitlines()[-3:],
     }
 
 
