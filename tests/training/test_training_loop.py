@@ -241,6 +241,20 @@ def test_the_rate_is_full_and_then_falls_to_zero():
     assert Plan(epochs=10, bags_a_step=1, seed=0, decay_from=1).rate_share(0.99) == 1
 
 
+def test_the_rate_rises_before_it_falls():
+    plan = Plan(epochs=10, bags_a_step=1, seed=0, warm_up=0.2, decay_from=0.6)
+    assert [plan.rate_share(p) for p in (0, 0.1, 0.2, 0.5, 0.8, 1)] == pytest.approx([0, 0.5, 1, 1, 0.5, 0])
+
+
+def test_a_rising_rate_changes_weights_less(bags):
+    def weights(**settings):
+        model = DLLP(epochs=1, decay_from=1, average=0, random_state=0, **settings).fit_bags(bags)
+        return model.classifier_[1].head.weight
+
+    first = weights(learning_rate=1e-12)
+    assert (weights(warm_up=0.9) - first).norm() < 0.8 * (weights() - first).norm()
+
+
 def test_without_average_the_last_weights_predict(bags):
     """With a rate of (almost) zero in the end, average and weights agree; without decay they do not."""
     plain = DLLP(epochs=3, decay_from=1, average=0, random_state=0).fit_bags(bags)

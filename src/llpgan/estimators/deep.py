@@ -99,6 +99,9 @@ class DeepClassifier(LLPClassifier):
         The two decay rates of Adam. None means (0.5, 0.999) for tables and (0.5, 0.99) for images.
     weight_decay : float, default=0.0
         The weight decay of Adam, decoupled from the gradient.
+    warm_up : float, default=0.0
+        The fraction of the epochs over which the learning rate rises linearly from zero. A rate that is too high for
+        a network that does not yet tell instances apart is often the better one later.
     decay_from : float, default=0.5
         The fraction of the epochs after which the learning rate decreases linearly to zero. 1 keeps it constant.
     average : float, default=0.999
@@ -167,6 +170,7 @@ class DeepClassifier(LLPClassifier):
     learning_rate: float | None = None
     betas: tuple[float, float] | None = None
     weight_decay: float = 0.0
+    warm_up: float = 0.0
     decay_from: float = 0.5
     average: float = 0.999
     augment: str | Augment | None = None
@@ -194,6 +198,7 @@ class DeepClassifier(LLPClassifier):
         "learning_rate": [Interval(Real, 0, None, closed="neither"), None],
         "betas": [tuple, None],
         "weight_decay": [Interval(Real, 0, None, closed="left")],
+        "warm_up": [Interval(Real, 0, 1, closed="left")],
         "decay_from": [Interval(Real, 0, 1, closed="both")],
         "average": [Interval(Real, 0, 1, closed="left")],
         "augment": [StrOptions(set(AUGMENTATIONS)), callable, None],

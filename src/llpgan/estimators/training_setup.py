@@ -36,6 +36,7 @@ def plan_of(model: "DeepClassifier", bags: Bags, seed: int) -> Plan:
         epochs=epochs_of(model, bags),
         bags_a_step=_bags_a_step(model, bags),
         seed=seed,
+        warm_up=model.warm_up,
         decay_from=model.decay_from,
         average=model.average,
         patience=model.patience,

@@ -38,6 +38,7 @@ class Plan:
     epochs: int
     bags_a_step: int
     seed: int
+    warm_up: float = 0.0
     decay_from: float = 0.5
     average: float = 0.999
     patience: int | None = None
@@ -45,8 +46,10 @@ class Plan:
     coarse_until: float = 0.0
 
     def rate_share(self, progress: float) -> float:
-        """The learning rate at this part of the training: full, then falling linearly to zero."""
-        return 1.0 if progress < self.decay_from else (1 - progress) / (1 - self.decay_from)
+        """The learning rate at this part of the training: rising linearly, full, then falling linearly to zero."""
+        rising = 1.0 if progress >= self.warm_up else progress / self.warm_up
+        falling = 1.0 if progress < self.decay_from else (1 - progress) / (1 - self.decay_from)
+        return min(rising, falling)
 
     @property
     def coarse_epochs(self) -> int:
