@@ -1,7 +1,8 @@
-"""LeNet-5, the network of most reports on Fashion-MNIST since the paper."""
+"""LeNet-5, the network of most reports on Fashion-MNIST since the paper, and small shifts of its images."""
 
-from torch import nn
+from torch import Tensor, nn
 
+from llpgan.training.augmentation import shifts
 from llpgan.training.networks.network_parts import Activation, Classifier, Shape, image_shape
 
 
@@ -23,3 +24,8 @@ def lenet(shape: Shape, n_classes: int, activation: Activation = nn.ReLU) -> Cla
         activation(),
     )
     return Classifier(body, nn.Linear(84, n_classes), settles=True)
+
+
+def one_pixel_shifts(images: Tensor) -> Tensor:
+    """Images of 28 x 28 moved by up to one pixel: things that fill the image allow no more."""
+    return shifts(images, part=28)

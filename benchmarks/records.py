@@ -17,7 +17,7 @@ import torch
 from sklearn.base import clone
 
 from benchmarks.data_folders import folder_of
-from benchmarks.lenet import lenet
+from benchmarks.lenet import lenet, one_pixel_shifts
 from benchmarks.rows import RESULTS, Row, as_markdown, measured_rows, write_aside
 from llpgan import DLLP, LLPDC, LLPVAT, CountLLP
 from llpgan.data.bagging import into_bags, random_bags
@@ -62,10 +62,13 @@ RECORDS = {
         LLPDC(
             proportion_loss="counts",
             soft=True,
+            augment=one_pixel_shifts,
             view="distortions_and_flips",
             ramp_until=0.4,
+            learning_rate=0.003,
+            warm_up=0.1,
             weight_decay=0.1,
-            epochs=60,
+            epochs=100,
             **LENET_5,
         ),
         bag_sizes=(128,),

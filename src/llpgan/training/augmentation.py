@@ -12,19 +12,18 @@ import torch.nn.functional as F
 from torch import Tensor
 
 Augment = Callable[[Tensor], Tensor]
-_SHIFT = 8  # images are shifted by up to an eighth of their sides
 _TURN, _STRETCH, _MOVE = pi / 12, 1 / 8, 1 / 7  # the last in half sides
 _BLANKED, _SHORTEST_BLANK, _LONGEST_BLANK = 0.7, 1 / 8, 3 / 8
 
 
-def shifts(images: Tensor) -> Tensor:
-    """Each image ``(N, C, H, W)`` moved by up to an eighth of its sides; its edge fills what comes free.
+def shifts(images: Tensor, part: int = 8) -> Tensor:
+    """Each image ``(N, C, H, W)`` moved by up to an eighth, or another part, of its sides; its edge fills the rest.
 
     >>> shifts(torch.ones(2, 1, 8, 8)).shape
     torch.Size([2, 1, 8, 8])
     """
     n, _, height, width = images.shape
-    rows, columns = _moved(n, height, images.device), _moved(n, width, images.device)
+    rows, columns = _moved(n, height, part, images.device), _moved(n, width, part, images.device)
     image = torch.arange(n, device=images.device)[:, None, None]
     return images.permute(0, 2, 3, 1)[image, rows[:, :, None], columns[:, None, :]].permute(0, 3, 1, 2)
 
@@ -79,9 +78,9 @@ def check_augment(parameter: str, augment: Augment, instances: Tensor) -> None:
         )
 
 
-def _moved(n: int, length: int, device: torch.device) -> Tensor:
+def _moved(n: int, length: int, part: int, device: torch.device) -> Tensor:
     """For each of n images, from which places the pixels of a side come."""
-    most = length // _SHIFT
+    most = length // part
     offsets = torch.randint(-most, most + 1, (n, 1), device=device)
     return (torch.arange(length, device=device) + offsets).clamp(0, length - 1)
 
