@@ -100,8 +100,8 @@ class DeepClassifier(LLPClassifier):
     weight_decay : float, default=0.0
         The weight decay of Adam, decoupled from the gradient.
     warm_up : float, default=0.0
-        The fraction of the epochs over which the learning rate rises linearly from zero. A rate that is too high for
-        a network that does not yet tell instances apart is often the better one later.
+        The fraction of the epochs over which the learning rate rises linearly from zero. A rate that is too high
+        for a network that does not yet tell instances apart is often the better one later.
     decay_from : float, default=0.5
         The fraction of the epochs after which the learning rate decreases linearly to zero. 1 keeps it constant.
     average : float, default=0.999

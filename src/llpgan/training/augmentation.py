@@ -17,7 +17,7 @@ _BLANKED, _SHORTEST_BLANK, _LONGEST_BLANK = 0.7, 1 / 8, 3 / 8
 
 
 def shifts(images: Tensor, part: int = 8) -> Tensor:
-    """Each image ``(N, C, H, W)`` moved by up to an eighth, or another part, of its sides; its edge fills the rest.
+    """Each image ``(N, C, H, W)`` moved by up to an eighth (or another part) of its sides, and filled by its edge.
 
     >>> shifts(torch.ones(2, 1, 8, 8)).shape
     torch.Size([2, 1, 8, 8])
