@@ -53,7 +53,7 @@ RECORDS = {
     "mnist-augmented": Record(
         "mnist",
         "the ladder network's",
-        CountLLP(augment="shifts", epochs=20, **LADDER),
+        CountLLP(augment="shifts", epochs=15, **LADDER),
         bag_sizes=(64, 16),
     ),
     "fashion": Record(
