@@ -6,7 +6,7 @@ See :mod:`benchmarks.settings_by_bags`. All 60,000 training images, a fifth of t
 from functools import partial
 
 from benchmarks.data_folders import folder_of
-from benchmarks.lenet import lenet
+from benchmarks.lenet import lenet, one_pixel_shifts
 from benchmarks.rows import Row
 from benchmarks.settings_by_bags import Array, Data, compared
 from llpgan import LLPDC, CountLLP
@@ -24,11 +24,13 @@ _counts, _labels = (
     partial(method, epochs=EPOCHS, weight_decay=0.1, classifier=lenet, activation="relu")
     for method in (CountLLP, LLPDC)
 )
+_on_views = partial(_labels, proportion_loss="counts", soft=True, view="distortions_and_flips", ramp_until=0.4)
+_rising = partial(_on_views, learning_rate=0.003, warm_up=0.3)
 CANDIDATES = {
     "counts": _counts(),
-    "counts, soft labels on distorted views": _labels(
-        proportion_loss="counts", soft=True, view="distortions_and_flips", ramp_until=0.4
-    ),
+    "counts, soft labels on distorted views": _on_views(),
+    "the same, rate rising to 0.003": _rising(),
+    "the same, shifts of a pixel": _rising(augment=one_pixel_shifts),
 }
 
 
