@@ -98,7 +98,7 @@ class DeepClassifier(LLPClassifier):
     betas : tuple of float, default=None
         The two decay rates of Adam. None means (0.5, 0.999) for tables and (0.5, 0.99) for images.
     weight_decay : float, default=0.0
-        The weight decay of Adam, decoupled from the gradient.
+        The decoupled weight decay of Adam.
     warm_up : float, default=0.0
         The fraction of the epochs over which the learning rate rises linearly from zero. A rate that is too high
         for a network that does not yet tell instances apart is often the better one later.
@@ -142,7 +142,7 @@ class DeepClassifier(LLPClassifier):
         in bfloat16 natively (recent GPUs, and CPUs with AVX512-BF16 or AMX), and "32-true" otherwise. Predictions
         are always computed in 32 bit.
     verbose : bool, default=False
-        Whether to show progress, as a bar in a terminal and otherwise as a few lines.
+        Whether to show progress, as a bar or a few lines.
     {random_state: the first weights, the order of bags, dropout, augmentation and noise}
 
     Attributes
