@@ -55,7 +55,7 @@ RECORDS = {
     "mnist-augmented": Record(
         "mnist",
         "the ladder network's",
-        CountLLP(augment="shifts", epochs=15, **LADDER),
+        CountLLP(augment="shifts", epochs=25, **LADDER),
         bag_sizes=(64, 16),
     ),
     "fashion": Record(
@@ -76,10 +76,10 @@ RECORDS = {
         bag_sizes=(128,),
         draws=2,
     ),
-    "fashion-large-DLLP": Record("fashion-mnist", "LeNet-5", DLLP(epochs=40, **LENET_5), bag_sizes=(256, 1024)),
-    "fashion-large": Record("fashion-mnist", "LeNet-5", CountLLP(epochs=40, **LENET_5), bag_sizes=(256, 1024)),
-    "mnist-large-DLLP": Record("mnist", "LeNet-5", DLLP(epochs=40, **LENET_5), bag_sizes=(256, 1024)),
-    "mnist-large": Record("mnist", "LeNet-5", CountLLP(epochs=40, **LENET_5), bag_sizes=(256, 1024)),
+    "fashion-large-DLLP": Record("fashion-mnist", "LeNet-5", DLLP(epochs=25, **LENET_5), bag_sizes=(256, 1024)),
+    "fashion-large": Record("fashion-mnist", "LeNet-5", CountLLP(epochs=25, **LENET_5), bag_sizes=(256, 1024)),
+    "mnist-large-DLLP": Record("mnist", "LeNet-5", DLLP(epochs=25, **LENET_5), bag_sizes=(256, 1024)),
+    "mnist-large": Record("mnist", "LeNet-5", CountLLP(epochs=25, **LENET_5), bag_sizes=(256, 1024)),
 }
 
 
