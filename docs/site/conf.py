@@ -36,7 +36,6 @@ exclude_patterns = [".*", "src", "tests", "tools", "benchmarks", "examples", "de
 FOLDER_PAGES = {
     "docs/methods": "docs/site/methods",
     "results/reproduction/cpu": "docs/site/results",
-    "results/reproduction/paper-epochs-1": "docs/site/results",
 }
 
 myst_heading_anchors = 4
