@@ -25,12 +25,12 @@ _counts, _labels = (
     for method in (CountLLP, LLPDC)
 )
 _on_views = partial(_labels, proportion_loss="counts", soft=True, view="distortions_and_flips", ramp_until=0.4)
-_rising = partial(_on_views, learning_rate=0.003, warm_up=0.3)
 CANDIDATES = {
     "counts": _counts(),
     "counts, soft labels on distorted views": _on_views(),
-    "the same, rate rising to 0.003": _rising(),
-    "the same, shifts of a pixel": _rising(augment=one_pixel_shifts),
+    "the same, rate rising to 0.003, shifts of a pixel": _on_views(
+        learning_rate=0.003, warm_up=0.3, augment=one_pixel_shifts
+    ),
 }
 
 
