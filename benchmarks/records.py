@@ -119,7 +119,8 @@ def page(rows: list[Row]) -> str:
     about = (
         "Test error (%) on the official test images after the last epoch, learned from random bags of all 60,000 "
         "training images. Settings of LLPVAT and LLPDC were selected on held-out bags, others are the defaults. "
-        "Mean, standard deviation and number of draws of the bags; made from `records.jsonl`, which has the settings."
+        "Mean, standard deviation and number of draws of the bags; made from `records.jsonl`, which has the "
+        "settings."
     )
     return as_markdown("Lowest errors on MNIST and Fashion-MNIST", about, summary(rows))
 
