@@ -107,3 +107,11 @@ def test_rows_of_a_table_cannot_be_shifted(bags):
 def test_a_function_that_changes_the_shape_is_refused(bags_of_images):
     with pytest.raises(ValueError, match=r"augment made .* of instances"):
         DLLP(augment=lambda images: images[:, :, ::2], epochs=1).fit_bags(bags_of_images)
+
+
+def test_shifts_by_a_part_of_the_side_move_no_further():
+    spot = torch.zeros(200, 1, 28, 28)
+    spot[:, :, 14, 14] = 1
+    moved = shifts(spot, part=28)
+    assert (moved[:, :, 13:16, 13:16].sum((1, 2, 3)) == 1).all()
+    assert not torch.equal(moved, spot)
