@@ -76,6 +76,26 @@ RECORDS = {
         bag_sizes=(128,),
         draws=2,
     ),
+    # More weight on its own labels. Held-out bags preferred the former weight, and they were right.
+    "fashion-long": Record(
+        "fashion-mnist",
+        "LeNet-5",
+        LLPDC(
+            proportion_loss="counts",
+            self_training_weight=2.0,
+            soft=True,
+            augment=one_pixel_shifts,
+            view="distortions_and_flips",
+            ramp_until=0.4,
+            learning_rate=0.003,
+            warm_up=0.1,
+            weight_decay=0.1,
+            epochs=120,
+            **LENET_5,
+        ),
+        bag_sizes=(128,),
+        draws=2,
+    ),
     "fashion-large-DLLP": Record("fashion-mnist", "LeNet-5", DLLP(epochs=25, **LENET_5), bag_sizes=(256, 1024)),
     "fashion-large": Record("fashion-mnist", "LeNet-5", CountLLP(epochs=25, **LENET_5), bag_sizes=(256, 1024)),
     "mnist-large-DLLP": Record("mnist", "LeNet-5", DLLP(epochs=25, **LENET_5), bag_sizes=(256, 1024)),
@@ -118,7 +138,8 @@ def page(rows: list[Row]) -> str:
     """The table with its explanation."""
     about = (
         "Test error (%) on the official test images after the last epoch, learned from random bags of all 60,000 "
-        "training images. Settings of LLPVAT and LLPDC were selected on held-out bags, others are the defaults. "
+        "training images. Settings of LLPVAT and LLPDC were selected on held-out bags, others are the defaults; "
+        "labels weighed 2 are an attempt that held-out bags did not prefer, shown because it was run. "
         "CountLLP with shifts had 0.49 % in bags of 64 after 15 epochs, and was run longer for that reason. "
         "Mean, standard deviation and number of draws of the bags; made from `records.jsonl`, which has the "
         "settings."
@@ -150,9 +171,11 @@ def summarised(name: str, bag_size: int, rows: list[Row]) -> Row:
 def method_of(model: DeepClassifier) -> str:
     """The method's name with what it is combined with."""
     counts = ["counts"] if model.proportion_loss == "counts" and not isinstance(model, CountLLP) else []
+    weight = getattr(model, "self_training_weight", LLPDC.self_training_weight)
+    labels = [f"labels weighed {weight:g}"] if weight != LLPDC.self_training_weight else []
     changes = [change for change in (model.augment, getattr(model, "view", None)) if change is not None]
     names = [str(getattr(change, "__name__", change)).replace("_", " ") for change in changes]
-    return ", ".join([type(model).__name__, *counts, *names])
+    return ", ".join([type(model).__name__, *counts, *labels, *names])
 
 
 if __name__ == "__main__":
