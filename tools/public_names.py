@@ -10,6 +10,7 @@ PACKAGES = (
     "llpgan.tables",
     "llpgan.tables.store",
     "llpgan.training",
+    "llpgan.training.instance_terms",
     "llpgan.training.losses",
     "llpgan.training.networks",
     "llpgan.estimators",

@@ -133,7 +133,7 @@ def test_easyllp_knows_the_prior_of_its_bags(bags):
         (DLLP(proportion_loss="counts", mini_bag_size=4), "needs whole bags: leave mini_bag_size at None"),
         (CountLLP(mini_bag_size=4), "'mini_bag_size' parameter of CountLLP must be None"),
         (MixBag(proportion_loss="moments"), "'proportion_loss' parameter of MixBag must be"),
-        (LLPVAT(augment=lambda x: x, max_instances_per_step=4), "leave one of both settings at None"),
+        (LLPVAT(augment=lambda x: x, max_instances_per_step=4), "leave augment or max_instances_per_step at None"),
         (MomentMatching(order=0), "'order' parameter of MomentMatching"),
         (ROT(transport_weight=1.5), "'transport_weight' parameter of ROT"),
     ],

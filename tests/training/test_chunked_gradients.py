@@ -12,9 +12,11 @@ from lightning_fabric import Fabric
 from llpgan import DLLP, LLPGAN, Bags
 from llpgan.training.batches import BagDataset
 from llpgan.training.chunked_gradients import MOST_FEATURES, mixes_instances, outputs
+from llpgan.training.instance_terms import Entropy
 from llpgan.training.losses import proportion_bound, proportion_loss
 from llpgan.training.networks import ladder_mnist_classifier, mlp_classifier, mlp_generator
-from llpgan.training.objectives import GENERATOR_LOSSES, NOISES, AdversarialObjective, Player, ProportionObjective
+from llpgan.training.objectives import GENERATOR_LOSSES, NOISES, AdversarialObjective, ProportionObjective
+from llpgan.training.players import Player
 from tests.plain import plain_mlp
 
 pytestmark = pytest.mark.slow  # many seconds together
@@ -34,7 +36,7 @@ def objective_of(method, networks, at_once, loss=proportion_loss):
         Player(copy.deepcopy(network), lambda p: torch.optim.SGD(p, 1.0), FABRIC, at_once) for network in networks
     ]
     if method is DLLP:
-        return ProportionObjective(classifier=players[0], proportion_loss=loss, entropy_weight=0.1)
+        return ProportionObjective(classifier=players[0], proportion_loss=loss, terms=[Entropy(weight=0.1)])
     return AdversarialObjective(
         classifier=players[0],
         generator=players[1],

@@ -20,7 +20,8 @@ from llpgan.training.critics import (
 from llpgan.training.input_scaling import Scaling
 from llpgan.training.losses import proportion_loss
 from llpgan.training.networks import mlp_generator
-from llpgan.training.objectives import NOISES, Player
+from llpgan.training.objectives import NOISES
+from llpgan.training.players import Player
 from tests.plain import plain_mlp
 
 FABRIC = Fabric(accelerator="cpu", devices=1)

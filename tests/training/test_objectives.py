@@ -8,6 +8,7 @@ import torch
 from lightning_fabric import Fabric
 
 from llpgan.training.batches import BagDataset
+from llpgan.training.instance_terms import Entropy
 from llpgan.training.losses import (
     fake_loss,
     feature_matching,
@@ -21,10 +22,10 @@ from llpgan.training.objectives import (
     GENERATOR_LOSSES,
     NOISES,
     AdversarialObjective,
-    Player,
     ProportionObjective,
     bag_loss,
 )
+from llpgan.training.players import Player
 from tests.plain import plain_mlp
 
 FABRIC = Fabric(accelerator="cpu", devices=1)
@@ -85,7 +86,7 @@ def test_dllp_takes_the_step_of_its_loss(bags):
     gradients = torch.autograd.grad(loss, list(network.parameters()))
     expected = [p.detach() - 0.1 * g for p, g in zip(network.parameters(), gradients, strict=True)]
     objective = ProportionObjective(
-        classifier=player(network), proportion_loss=proportion_loss, entropy_weight=0.5
+        classifier=player(network), proportion_loss=proportion_loss, terms=[Entropy(weight=0.5)]
     )
     objective.step(batch)
     for parameter, value in zip(network.parameters(), expected, strict=True):

@@ -7,7 +7,7 @@ elsewhere runs no code. A setting is plain data (text, numbers, names of network
 import difflib
 import re
 from argparse import Action, ArgumentError
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import fields
 from functools import partial
 from pathlib import Path
@@ -155,6 +155,8 @@ def _reader(kind: Any, name: str) -> Callable[[Any], Any] | None:
         return _READERS[kind]
     if kind is LLPClassifier:
         return method_setting
+    if get_origin(kind) is Sequence:
+        return names
     if get_origin(kind) is tuple:
         return partial(_numbers, length=len(get_args(kind)))
     return partial(_network, name) if name in ("classifier", "generator") and callable(kind) else None
@@ -200,6 +202,8 @@ _KINDS = {int: "a whole number", float: "a number", bool: "true or false", str: 
 def _in_words(kind: Any, name: str) -> str:
     if kind in _KINDS:
         return _KINDS[kind]
+    if get_origin(kind) is Sequence:
+        return "names, as smoothness,self_training"
     if get_origin(kind) is tuple:
         return "numbers, as " + ",".join(["0.5"] * len(get_args(kind)))
     return "a method" if kind is LLPClassifier else f"one of {', '.join(networks_for(name))}"

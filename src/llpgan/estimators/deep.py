@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from numbers import Integral, Real
 from pathlib import Path
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
@@ -28,6 +28,7 @@ from llpgan.estimators.training_setup import (
     plan_of,
     refuse_betas,
     split,
+    terms_in_training,
 )
 from llpgan.training.augmentation import AUGMENTATIONS, Augment
 from llpgan.training.batches import BagDataset
@@ -37,6 +38,8 @@ from llpgan.training.devices import device_named, launched, precision_for
 from llpgan.training.distributed import Ranks
 from llpgan.training.epoch_history import EpochHistory
 from llpgan.training.input_scaling import Scaling
+from llpgan.training.instance_terms import INSTANCE_TERMS, InstanceTerm
+from llpgan.training.instance_terms.named_terms import Terms, terms_of
 from llpgan.training.launch_environment import processes
 from llpgan.training.losses import PROPORTION_LOSSES, BagLoss, ProportionLoss, proportion_loss
 from llpgan.training.networks import (
@@ -49,7 +52,8 @@ from llpgan.training.networks import (
     signal,
 )
 from llpgan.training.networks.network_making import made, quick
-from llpgan.training.objectives import Objective, Player
+from llpgan.training.objectives import Objective
+from llpgan.training.players import Player
 from llpgan.training.training_loop import posteriors_of, train
 from llpgan.utils.arrays import Array
 from llpgan.utils.parameter_checks import Interval, StrOptions
@@ -79,6 +83,10 @@ class DeepClassifier(LLPClassifier):
         The loss of a bag. "exact" is the cross-entropy of its proportions and its mean prediction; the others are
         the losses of :class:`MomentMatching`, :class:`CountLLP`, :class:`DSQ`, EasyLLP, :class:`ROT` and LLP-DC,
         with their default settings. A callable takes the logits, the bag of each instance and the proportions.
+    instance_terms : {"entropy", "smoothness", "self_training"}, InstanceTerm or sequence of these, default=()
+        Terms on single instances beside the loss of bags. "entropy" makes predictions surer, "smoothness" is the
+        term of :class:`LLPVAT`, and "self_training" that of :class:`LLPDC`. A name has the default settings;
+        others are given by an object of :mod:`llpgan.training.instance_terms`, such as ``Smoothness(weight=0.3)``.
     epochs : int, default=None
         The number of passes over the bags. None means 100 for images, and about 3,000 steps for tables. These are
         at least 5 and at most 100 epochs.
@@ -163,6 +171,7 @@ class DeepClassifier(LLPClassifier):
     classifier: nn.Module | MakeClassifier | None = None
     activation: str = "leaky_relu"
     proportion_loss: str | ProportionLoss = "exact"
+    instance_terms: Terms = ()
     epochs: int | None = None
     bags_per_step: int | None = None
     max_instances_per_step: int | None = None
@@ -191,6 +200,7 @@ class DeepClassifier(LLPClassifier):
         "classifier": [callable, None],
         "activation": [StrOptions(set(ACTIVATIONS))],
         "proportion_loss": [StrOptions(set(PROPORTION_LOSSES)), callable],
+        "instance_terms": [StrOptions(set(INSTANCE_TERMS)), InstanceTerm, tuple, list],
         "epochs": [Interval(Integral, 1, None, closed="left"), None],
         "bags_per_step": [Interval(Integral, 1, None, closed="left"), None],
         "max_instances_per_step": [Interval(Integral, 1, None, closed="left"), None],
@@ -282,6 +292,9 @@ class DeepClassifier(LLPClassifier):
             return
         if self.bag_loss() is not proportion_loss:
             raise ValueError('rows or bags have weights, which only proportion_loss="exact" respects')
+        if unweighted := [term for term in self.terms() if term.weight > 0]:
+            term = type(unweighted[0]).__name__
+            raise ValueError(f"rows or bags have weights, which the term {term} does not respect: leave it out")
         if self.mini_bag_size is not None:
             raise ValueError("rows or bags have weights, which samples would forget: leave mini_bag_size at None")
 
@@ -291,6 +304,9 @@ class DeepClassifier(LLPClassifier):
             return
         if self.bag_loss() is not proportion_loss:
             raise ValueError('less is known than all shares, from which only proportion_loss="exact" learns')
+        if needing := [term for term in self.terms() if term.weight > 0 and term.needs_proportions]:
+            term = type(needing[0]).__name__
+            raise ValueError(f"less is known than all shares, which the term {term} needs: leave it out")
         if self.mini_bag_size is not None:
             raise ValueError("less is known than all shares: leave mini_bag_size at None")
 
@@ -409,6 +425,24 @@ class DeepClassifier(LLPClassifier):
         if isinstance(loss, BagLoss) and hasattr(self, "prior_"):  # not yet while settings are checked
             return loss.knowing(tuple(map(float, self.prior_)))
         return loss
+
+    def terms(self) -> list[InstanceTerm]:
+        """List the terms on single instances that stand beside the loss of bags.
+
+        Returns
+        -------
+        list of InstanceTerm
+            Those of the method itself, then those of ``instance_terms``.
+        """
+        return terms_of(self.instance_terms)
+
+    def _fit_to_bags(self, bags: Bags) -> dict[str, Any]:
+        """What an objective has to know of the loss of bags and of terms beside it."""
+        return {
+            "proportion_loss": self.bag_loss(),
+            "terms": terms_in_training(self, bags),
+            "term_scale": self._loss_scale(bags),
+        }
 
     def _loss_scale(self, bags: Bags) -> float:
         """How many times as large as the cross-entropy of a bag its loss is, and so the weight of other terms."""

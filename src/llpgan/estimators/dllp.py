@@ -8,6 +8,7 @@ from lightning_fabric import Fabric
 
 from llpgan.bags import Bags
 from llpgan.estimators.deep import DeepClassifier
+from llpgan.training.instance_terms import Entropy, InstanceTerm
 from llpgan.training.objectives import Objective, ProportionObjective
 from llpgan.utils.parameter_checks import Interval
 
@@ -66,18 +67,19 @@ class DLLP(DeepClassifier):
         "entropy_weight": [Interval(Real, 0, None, closed="left")],
     }
 
-    def _refuse_weights(self, bags: Bags) -> None:
-        super()._refuse_weights(bags)
-        if bags.weights is not None and self.entropy_weight > 0:
-            raise ValueError("rows have weights, which the entropy does not respect: set entropy_weight=0")
+    def terms(self) -> list[InstanceTerm]:
+        """List the terms on single instances that stand beside the loss of bags.
+
+        Returns
+        -------
+        list of InstanceTerm
+            Those of the method itself, then those of ``instance_terms``.
+        """
+        return [Entropy(weight=self.entropy_weight), *super().terms()]
 
     def _objective(self, bags: Bags, fabric: Fabric) -> Objective:
         classifier = self._player(self._fresh_networks(bags)["classifier"], fabric)
-        return ProportionObjective(
-            classifier=classifier,
-            proportion_loss=self.bag_loss(),
-            entropy_weight=self.entropy_weight * self._loss_scale(bags),
-        )
+        return ProportionObjective(classifier=classifier, **self._fit_to_bags(bags))
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

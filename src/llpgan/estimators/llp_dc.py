@@ -4,14 +4,9 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import ClassVar
 
-from lightning_fabric import Fabric
-
-from llpgan.bags import Bags
 from llpgan.estimators.dllp import DLLPVariant
-from llpgan.estimators.training_setup import augmentation_of
 from llpgan.training.augmentation import AUGMENTATIONS, Augment
-from llpgan.training.objectives import Objective
-from llpgan.training.self_training_objective import SelfTrainingObjective, assigned_targets, transported_targets
+from llpgan.training.instance_terms import InstanceTerm, SelfTraining
 from llpgan.utils.parameter_checks import Interval, StrOptions
 
 
@@ -75,20 +70,19 @@ class LLPDC(DLLPVariant):
         "ramp_until": [Interval(Real, 0, 1, closed="both")],
     }
 
-    def _objective(self, bags: Bags, fabric: Fabric) -> Objective:
-        view = augmentation_of(self, "view", bags)
-        if view is not None and self.augment is not None and self.max_instances_per_step is not None:
-            raise ValueError(
-                f"max_instances_per_step={self.max_instances_per_step}: a chunk is read with one random change "
-                "alone: leave augment, view or max_instances_per_step at None"
-            )
-        classifier, scale = self._player(self._fresh_networks(bags)["classifier"], fabric), self._loss_scale(bags)
-        return SelfTrainingObjective(
-            classifier=classifier,
-            proportion_loss=self.bag_loss(),
-            entropy_weight=self.entropy_weight * scale,
-            weight=self.self_training_weight * scale,
+    def terms(self) -> list[InstanceTerm]:
+        """List the terms on single instances that stand beside the loss of bags.
+
+        Returns
+        -------
+        list of InstanceTerm
+            Those of the method itself, then those of ``instance_terms``.
+        """
+        labels = SelfTraining(
+            weight=self.self_training_weight,
             ramp_until=self.ramp_until,
-            targets=transported_targets() if self.soft else assigned_targets(self.confidence),
-            view=view,
+            soft=self.soft,
+            confidence=self.confidence,
+            view=self.view,
         )
+        return [labels, *super().terms()]

@@ -152,7 +152,7 @@ class LLPGAN(DeepClassifier):
             networks["critic"] = critic_head(networks["classifier"], self.instance_shape_)
         players: Any = {name: self._player(network, fabric) for name, network in networks.items()}
         shared: Any = {
-            "proportion_loss": self.bag_loss(),
+            **self._fit_to_bags(bags),
             "proportion_weight": self.proportion_weight or float(bags.sizes.mean()) / self._loss_scale(bags),
             "fakes_per_instance": self.fakes_per_instance,
             "noise": self._noise(),

@@ -1,21 +1,12 @@
 """LLP-VAT: DLLP whose predictions do not change where instances change a little."""
 
 from dataclasses import dataclass
-from math import prod, sqrt
 from numbers import Real
-from typing import ClassVar, cast
+from typing import ClassVar
 
-from lightning_fabric import Fabric
-from torch import nn
-
-from llpgan.bags import Bags
 from llpgan.estimators.dllp import DLLP
-from llpgan.training.input_scaling import Scaling
-from llpgan.training.objectives import Objective
-from llpgan.training.smooth_objective import SmoothObjective
+from llpgan.training.instance_terms import InstanceTerm, Smoothness
 from llpgan.utils.parameter_checks import Interval
-
-_SHARE = 0.1  # of each feature's unit: of 3,072 that makes a length of 5.5, where the authors have 6
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -75,20 +66,15 @@ class LLPVAT(DLLP):
         "probe": [Interval(Real, 0, None, closed="neither")],
     }
 
-    def _objective(self, bags: Bags, fabric: Fabric) -> Objective:
-        if self.augment is not None and self.max_instances_per_step is not None:
-            raise ValueError(
-                f"max_instances_per_step={self.max_instances_per_step}: a chunk is augmented anew each time that "
-                "it is read, so that LLPVAT would compare different images: leave one of both settings at None"
-            )
-        network, scale = self._fresh_networks(bags)["classifier"], self._loss_scale(bags)
-        return SmoothObjective(
-            classifier=self._player(network, fabric),
-            proportion_loss=self.bag_loss(),
-            entropy_weight=self.entropy_weight * scale,
-            weight=self.smoothness_weight * scale,
-            ramp_until=self.ramp_until,
-            length=self.length or _SHARE * sqrt(prod(self.instance_shape_)),
-            probe=self.probe,
-            scaling=cast(Scaling, cast(nn.Sequential, network)[0]),
+    def terms(self) -> list[InstanceTerm]:
+        """List the terms on single instances that stand beside the loss of bags.
+
+        Returns
+        -------
+        list of InstanceTerm
+            Those of the method itself, then those of ``instance_terms``.
+        """
+        smoothness = Smoothness(
+            weight=self.smoothness_weight, ramp_until=self.ramp_until, length=self.length, probe=self.probe
         )
+        return [smoothness, *super().terms()]

@@ -10,12 +10,13 @@ import numpy as np
 
 from llpgan.bags import Bags
 from llpgan.bags.fit_warnings import Watcher
-from llpgan.training.augmentation import AUGMENTATIONS, Augment, check_augment
+from llpgan.training.augmentation import named_augmentation
 from llpgan.training.batches import BagDataset, usual_bags_a_step
 from llpgan.training.checkpoints import Checkpoint
 from llpgan.training.chunked_gradients import as_tensor
 from llpgan.training.distributed import Ranks
 from llpgan.training.epoch_listeners import progress, tensorboard
+from llpgan.training.instance_terms import InstanceTerm
 from llpgan.training.losses import BagLoss
 from llpgan.training.networks import default_pair
 from llpgan.training.networks.network_making import in_words
@@ -40,7 +41,7 @@ def plan_of(model: "DeepClassifier", bags: Bags, seed: int) -> Plan:
         decay_from=model.decay_from,
         average=model.average,
         patience=model.patience,
-        augment=augmentation_of(model, "augment", bags),
+        augment=named_augmentation("augment", model.augment, as_tensor(bags.instances[:2])),
         coarse_until=coarse_until_of(model),
     )
 
@@ -80,16 +81,20 @@ def _bags_a_step(model: "DeepClassifier", bags: Bags) -> int:
     return model.bags_per_step
 
 
-def augmentation_of(model: "DeepClassifier", parameter: str, bags: Bags) -> Augment | None:
-    """The random change of instances that a parameter of the model names or is, tried on two of them."""
-    given: str | Augment | None = getattr(model, parameter)
-    if given is None:
-        return None
-    if isinstance(given, str) and len(model.instance_shape_) != 3:
-        raise ValueError(f"{parameter}={given!r} is for images, not instances of shape {model.instance_shape_}")
-    augment = AUGMENTATIONS[given] if isinstance(given, str) else given
-    check_augment(parameter, augment, as_tensor(bags.instances[:2]))
-    return augment
+def terms_in_training(model: "DeepClassifier", bags: Bags) -> list[InstanceTerm]:
+    """The terms on single instances that have a weight; an error for those that do not suit model or bags."""
+    terms = [term for term in model.terms() if term.weight > 0]
+    for term in terms:
+        term.check(as_tensor(bags.instances[:2]))
+        if sum(term.column == other.column for other in terms) > 1:
+            raise ValueError(f"{type(model).__name__} has two terms {type(term).__name__}: leave one out")
+        if term.sees_instances_again and model.augment is not None and model.max_instances_per_step is not None:
+            raise ValueError(
+                f"max_instances_per_step={model.max_instances_per_step}: a chunk is augmented anew each time that "
+                f"it is read, so that {type(term).__name__} would compare different instances: leave augment or "
+                "max_instances_per_step at None"
+            )
+    return terms
 
 
 def split(

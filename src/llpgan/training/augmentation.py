@@ -67,7 +67,19 @@ AUGMENTATIONS: dict[str, Augment] = {
 }
 
 
-def check_augment(parameter: str, augment: Augment, instances: Tensor) -> None:
+def named_augmentation(parameter: str, given: str | Augment | None, instances: Tensor) -> Augment | None:
+    """The random change of instances that a parameter names or is, tried on some of them."""
+    if given is None:
+        return None
+    if isinstance(given, str) and instances.ndim != 4:
+        shape = tuple(instances.shape[1:])
+        raise ValueError(f"{parameter}={given!r} is for images, not instances of shape {shape}")
+    augment = AUGMENTATIONS[given] if isinstance(given, str) else given
+    _check(parameter, augment, instances)
+    return augment
+
+
+def _check(parameter: str, augment: Augment, instances: Tensor) -> None:
     """Refuse a function, given as this parameter, that does not keep the shape of these instances."""
     with torch.random.fork_rng(devices=[]):
         changed = augment(instances)

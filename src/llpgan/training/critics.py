@@ -14,7 +14,8 @@ from torch import Tensor, nn
 
 from llpgan.training.batches import BagBatch
 from llpgan.training.input_scaling import Scaling
-from llpgan.training.objectives import Game, Losses, Player, bag_loss, minimise
+from llpgan.training.objectives import Game, Losses
+from llpgan.training.players import Player, minimise
 
 
 def wasserstein_loss(real: Tensor, fake: Tensor) -> Tensor:
@@ -76,11 +77,9 @@ class CriticObjective(Game):
     def _classifier_step(self, batch: BagBatch, fakes: Tensor, scores: Tensor) -> Losses:
         assert isinstance(batch.instances, Tensor)  # a critic takes a step whole
         logits, features = self.classifier.network(batch.instances)
-        losses = {
-            "proportion_loss": bag_loss(self.proportion_loss, logits, batch),
-            "critic_loss": self.kind.loss(self.critic.network(features), scores),
-        }
-        total = losses["critic_loss"] + self.proportion_weight * losses["proportion_loss"]
+        fit, losses = self.fit_to_bags(batch, logits)
+        losses["critic_loss"] = self.kind.loss(self.critic.network(features), scores)
+        total = losses["critic_loss"] + self.proportion_weight * fit
         if self.kind.penalty:
             real = batch.instances.to(fakes.dtype)  # bytes have no gradient
             losses["penalty"] = gradient_penalty(self._bare_score, real, fakes, self.scaling.spread)

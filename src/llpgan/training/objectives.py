@@ -1,18 +1,14 @@
 """What one step of training minimises. The training loop knows only :class:`Objective`."""
 
-from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Protocol, runtime_checkable
+from typing import Protocol
 
 import torch
-from lightning_fabric import Fabric
-from torch import Tensor, nn
-from torch.optim import Optimizer
+from torch import Tensor
 
 from llpgan.training.batches import BagBatch
-from llpgan.training.chunked_gradients import Instances, outputs, stride_of_features
-from llpgan.training.distributed import Ranks
+from llpgan.training.instance_terms import InstanceTerm
 from llpgan.training.losses import (
     BagLoss,
     ProportionLoss,
@@ -29,68 +25,14 @@ from llpgan.training.losses import (
 )
 from llpgan.training.losses.intervals import interval_loss
 from llpgan.training.losses.label_noise import forward_corrected_loss
-from llpgan.training.losses.smoothness import ramp
 from llpgan.training.losses.subset_shares import subset_losses
 from llpgan.training.networks import Output
+from llpgan.training.players import Player, minimise
 
 Losses = dict[str, Tensor]
-MakeOptimiser = Callable[[list[nn.Parameter]], Optimizer]
 GeneratorLoss = Callable[[Output, Output], Tensor]  # of what the classifier says of real and of fake instances
 Noise = Callable[[int, int, torch.device], Tensor]  # how many, of which size, where
 MOST_FAKES = 1024  # of a step: beyond that their mean features change little
-
-
-class Player:
-    """A network and the optimiser that trains it; what is frozen when it comes stays so.
-
-    Parameters
-    ----------
-    network : Module
-        To be trained.
-    make_optimiser : MakeOptimiser
-        From what is not frozen in it.
-    fabric : Fabric
-        Of the device, precision and processes.
-    at_once : int, default=None
-        How many instances the network sees at once; more are taken in chunks, with the same gradient.
-    """
-
-    def __init__(
-        self, network: nn.Module, make_optimiser: MakeOptimiser, fabric: Fabric, at_once: int | None = None
-    ) -> None:
-        self.bare = network
-        self.fabric = fabric
-        self.ranks = Ranks(fabric)
-        self.at_once = at_once
-        self.trained = [p for p in network.parameters() if p.requires_grad]
-        optimiser = make_optimiser(self.trained)
-        self.network, self.optimiser = fabric.setup(network, optimiser)
-        self.rates = [group["lr"] for group in optimiser.param_groups]
-
-    def outputs(self, instances: Instances, n: int) -> Output:
-        """What a classifier says of n instances, of which these are this process's share."""
-        every, start = stride_of_features(n), self.ranks.share(n).start
-        found = outputs(self.network, instances, self.at_once, every, first=-start % every)
-        return Output(self.ranks.gathered(found.logits, n), self.ranks.gathered(found.features, n, every))
-
-    def slow_to(self, share: float) -> None:
-        """Learn at this share of the first learning rate from now on."""
-        for group, rate in zip(self.optimiser.param_groups, self.rates, strict=True):
-            group["lr"] = rate * share
-
-
-def minimise(loss: Tensor, *players: Player, keep: bool = False) -> None:
-    """These players take one step down the loss; gradients flow through the others, not into them.
-
-    With ``keep``, others can still go down another loss of the same outputs.
-    """
-    for player in players:
-        player.optimiser.zero_grad()
-    trained = [parameter for player in players for parameter in player.trained]
-    players[0].fabric.backward(loss, inputs=trained, retain_graph=keep)
-    players[0].ranks.sum_gradients(trained)
-    for player in players:
-        player.optimiser.step()
 
 
 class Objective(Protocol):
@@ -100,88 +42,73 @@ class Objective(Protocol):
     def players(self) -> Mapping[str, Player]:
         """By name, all that training changes; among them "classifier"."""
 
+    def pace(self, progress: float) -> None:
+        """Note before a step which part of the training is done, from 0 to below 1."""
+
     def step(self, batch: BagBatch) -> Losses:
         """Improve every player by one step, and say what the losses were."""
 
 
-@runtime_checkable
-class Paced(Protocol):
-    """An objective that changes as the training goes on."""
-
-    def pace(self, progress: float) -> None:
-        """Note before a step which part of the training is done, from 0 to below 1."""
-
-
 @dataclass(kw_only=True, eq=False)
-class ProportionObjective:
-    """DLLP: the proportion loss alone, or (eq. 3) with the instances' entropy."""
+class BagObjective:
+    """What all objectives have in common: a classifier, a loss of bags, and terms on single instances.
+
+    Parameters
+    ----------
+    classifier : Player
+        The network that classifies instances.
+    proportion_loss : ProportionLoss
+        The loss of a step's bags.
+    terms : sequence of InstanceTerm
+        Added to the loss of bags.
+    term_scale : float
+        How many times as large as the cross-entropy of a bag its loss is; terms are multiplied by it.
+    """
 
     classifier: Player
     proportion_loss: ProportionLoss
-    entropy_weight: float = 0.0
+    terms: Sequence[InstanceTerm] = ()
+    term_scale: float = 1.0
+    _progress: float = 0.0
 
     @property
     def players(self) -> Mapping[str, Player]:
-        """The classifier alone."""
+        """All that training changes."""
         return {"classifier": self.classifier}
+
+    def pace(self, progress: float) -> None:
+        """Note which part of the training is done; the weights of terms rise with it."""
+        self._progress = progress
+
+    def fit_to_bags(self, batch: BagBatch, logits: Tensor) -> tuple[Tensor, Losses]:
+        """The loss of bags with all terms, and each of them by name."""
+        total = bag_loss(self.proportion_loss, logits, batch)
+        losses = {"proportion_loss": total}
+        for term in self.terms:
+            losses[term.column] = term(self.classifier, batch, logits)
+            total = total + self.term_scale * term.weight_at(self._progress) * losses[term.column]
+        return total, losses
+
+
+@dataclass(kw_only=True, eq=False)
+class ProportionObjective(BagObjective):
+    """DLLP: the loss of bags, with terms on single instances such as the entropy (eq. 3)."""
 
     def step(self, batch: BagBatch) -> Losses:
         """One step of the classifier."""
         with self.classifier.ranks.own_random():
             logits, _ = self.classifier.outputs(batch.instances, len(batch.bag_index))
-            proportion = bag_loss(self.proportion_loss, logits, batch)
-            with torch.set_grad_enabled(self.entropy_weight > 0):  # else it is only watched
-                entropy = instance_entropy(logits)
-            minimise(proportion + self.entropy_weight * entropy, self.classifier)
-        return {"proportion_loss": proportion, "entropy": entropy}
+            total, losses = self.fit_to_bags(batch, logits)
+            losses.setdefault("entropy", instance_entropy(logits.detach()))  # if no term, it is only watched
+            minimise(total, self.classifier)
+        return losses
 
 
 @dataclass(kw_only=True, eq=False)
-class InstanceTermObjective(ProportionObjective):
-    """DLLP's step with a term on single instances, whose weight rises.
-
-    Parameters
-    ----------
-    weight : float
-        Of the term, when the ramp is over; with 0 this is DLLP.
-    ramp_until : float
-        The part of the training over which the weight rises; with 0 it is full from the start.
-    """
-
-    weight: float
-    ramp_until: float
-    term_name: ClassVar[str]
-    _progress: float = 0.0
-
-    def pace(self, progress: float) -> None:
-        """Note which part of the training is done."""
-        self._progress = progress
-
-    def step(self, batch: BagBatch) -> Losses:
-        """One step of the classifier."""
-        if self.weight == 0:
-            return super().step(batch)
-        player = self.classifier
-        with player.ranks.own_random():
-            logits, _ = player.outputs(batch.instances, len(batch.bag_index))
-            proportion, entropy = bag_loss(self.proportion_loss, logits, batch), instance_entropy(logits)
-            term = self.instance_term(batch, logits)
-            weight = self.weight * ramp(self._progress, self.ramp_until)
-            minimise(proportion + self.entropy_weight * entropy + weight * term, player)
-        return {"proportion_loss": proportion, "entropy": entropy, self.term_name: term}
-
-    @abstractmethod
-    def instance_term(self, batch: BagBatch, logits: Tensor) -> Tensor:
-        """The term of a batch, of which the classifier says these logits."""
-
-
-@dataclass(kw_only=True, eq=False)
-class Game:
+class Game(BagObjective):
     """What a classifier and a generator that play against each other have in common."""
 
-    classifier: Player
     generator: Player
-    proportion_loss: ProportionLoss
     proportion_weight: float
     noise: Noise
     noise_size: int
@@ -190,7 +117,7 @@ class Game:
     @property
     def players(self) -> Mapping[str, Player]:
         """All that training changes."""
-        return {"classifier": self.classifier, "generator": self.generator}
+        return {**super().players, "generator": self.generator}
 
     def fakes(self, batch: BagBatch) -> Tensor:
         """So many fakes for each of the step's instances, up to a limit, and two at least, for batch norm.
@@ -225,15 +152,11 @@ class AdversarialObjective(Game):
         return {"generator_loss": loss}
 
     def _classifier_step(self, batch: BagBatch, real: Output, fake: Output) -> Losses:
-        """Eq. 4: tell real from fake, and meet the proportions."""
-        losses = {
-            "proportion_loss": bag_loss(self.proportion_loss, real.logits, batch),
-            "real_loss": real_loss(real.logits),
-            "fake_loss": fake_loss(fake.logits),
-        }
-        adversarial = losses["real_loss"] + losses["fake_loss"]
-        minimise(adversarial + self.proportion_weight * losses["proportion_loss"], self.classifier)
-        return losses
+        """Eq. 4: tell real from fake, and meet the proportions; terms stand beside the proportions, under λ."""
+        game = {"real_loss": real_loss(real.logits), "fake_loss": fake_loss(fake.logits)}
+        total, losses = self.fit_to_bags(batch, real.logits)
+        minimise(game["real_loss"] + game["fake_loss"] + self.proportion_weight * total, self.classifier)
+        return losses | game
 
 
 def allowed_loss(logits: Tensor, batch: BagBatch) -> Tensor:

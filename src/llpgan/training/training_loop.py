@@ -20,7 +20,7 @@ from llpgan.training.chunked_gradients import as_tensor, changed
 from llpgan.training.coarse_images import show_at, side_share
 from llpgan.training.distributed import Ranks, cuda_devices, lost_ranks_in_words
 from llpgan.training.epoch_choice import bag_loss, kept_epoch, paired_error
-from llpgan.training.objectives import Objective, Paced
+from llpgan.training.objectives import Objective
 from llpgan.utils.arrays import Array
 
 Row = dict[str, float]
@@ -210,8 +210,7 @@ def _train_epoch(run: Run, bags: BagDataset, plan: Plan, device: torch.device) -
         progress = (epoch + step / n_steps) / plan.epochs
         for player in players.values():
             player.slow_to(plan.rate_share(progress))
-        if isinstance(run.objective, Paced):
-            run.objective.pace(progress)
+        run.objective.pace(progress)
         seen = augmented(batch.to(device), plan.augment, players["classifier"].ranks)
         for name, loss in run.objective.step(seen).items():
             totals[name] = totals[name] + loss.detach()

@@ -1,4 +1,4 @@
-"""LLP-VAT's step: its gradient, its ramp, chunks, and what batch norm sees of it."""
+"""LLP-VAT's term: its gradient, its ramp, chunks, and what batch norm sees of it."""
 
 import copy
 
@@ -8,28 +8,25 @@ from lightning_fabric import Fabric
 
 from llpgan.training.batches import BagDataset
 from llpgan.training.input_scaling import Scaling
+from llpgan.training.instance_terms import Smoothness
+from llpgan.training.instance_terms.network_modes import statistics_kept
 from llpgan.training.losses import proportion_loss
 from llpgan.training.losses.smoothness import adversarial_changes, divergence
-from llpgan.training.objectives import Paced, Player
-from llpgan.training.smooth_objective import SmoothObjective, statistics_kept
+from llpgan.training.objectives import ProportionObjective
+from llpgan.training.players import Player
 from tests.plain import plain_mlp
 
 
-def objective_of(network, bags, at_once=None, weight=0.5, precision="64-true"):
+def objective_with(term, network, bags, at_once=None, precision="64-true"):
+    """DLLP's objective with a term, for a network whose step is its gradient."""
     fabric = Fabric(accelerator="cpu", devices=1, precision=precision)
-    scaling = Scaling.of(bags.instances)
-    player = Player(
-        torch.nn.Sequential(scaling, copy.deepcopy(network)), lambda p: torch.optim.SGD(p, 1.0), fabric, at_once
-    )
-    return SmoothObjective(
-        classifier=player,
-        proportion_loss=proportion_loss,
-        weight=weight,
-        ramp_until=0.4,
-        length=0.5,
-        probe=0.01,
-        scaling=scaling,
-    )
+    scaled = torch.nn.Sequential(Scaling.of(bags.instances), copy.deepcopy(network))
+    player = Player(scaled, lambda p: torch.optim.SGD(p, 1.0), fabric, at_once)
+    return ProportionObjective(classifier=player, proportion_loss=proportion_loss, terms=[term])
+
+
+def objective_of(network, bags, at_once=None, weight=0.5, precision="64-true"):
+    return objective_with(Smoothness(weight=weight, length=0.5), network, bags, at_once, precision)
 
 
 @pytest.mark.parametrize("at_once", [None, 16])
@@ -38,14 +35,13 @@ def test_the_step_is_that_of_its_loss_whole_and_in_chunks(at_once, bags):
     torch.manual_seed(0)
     objective = objective_of(plain_mlp((3,), 2), bags, at_once)
     objective.pace(0.5)
-    assert isinstance(objective, Paced)
     batch = BagDataset(bags).batch(range(10))
     network = copy.deepcopy(objective.classifier.bare)
     torch.manual_seed(1)
     logits = network(batch.instances)[0]
     changed = torch.cat(
         [
-            part + adversarial_changes(lambda x: network(x)[0], part, 0.5, 0.01, objective.scaling.spread)
+            part + adversarial_changes(lambda x: network(x)[0], part, 0.5, 0.01, network[0].spread)
             for part in batch.instances.split(at_once or 80)
         ]
     )
@@ -80,7 +76,7 @@ def test_bytes_are_changed_as_numbers_in_units_of_the_networks(bags_of_images):
     objective = objective_of(network, bags_of_images)
     batch = BagDataset(bags_of_images).batch([0, 1])
     assert batch.instances.dtype == torch.uint8
-    changes = objective._changed(batch.instances) - batch.instances
+    changes = objective.terms[0].adversarial(objective.classifier.bare, batch.instances) - batch.instances
     lengths = (changes / 127.5).flatten(1).norm(dim=1)
     torch.testing.assert_close(lengths, torch.full((16,), 0.5, dtype=lengths.dtype), rtol=1e-4, atol=0)
 

@@ -1,28 +1,22 @@
-"""LLP-DC's step: its gradient, its view, its ramp, chunks, and labels that meet the bags."""
+"""LLP-DC's term: its gradient, its view, its ramp, chunks, and labels that meet the bags."""
 
 import copy
 
 import numpy as np
 import pytest
 import torch
-from lightning_fabric import Fabric
 
 from llpgan import DLLP, LLPDC
 from llpgan.training.batches import BagDataset
-from llpgan.training.input_scaling import Scaling
+from llpgan.training.instance_terms import SelfTraining
 from llpgan.training.losses import proportion_loss
 from llpgan.training.losses.transport import self_training_loss
-from llpgan.training.objectives import Paced, Player
-from llpgan.training.self_training_objective import SelfTrainingObjective, assigned_targets, transported_targets
 from tests.plain import plain_mlp
+from tests.training.instance_terms.test_smoothness_term import objective_with
 
 
 def objective_of(network, bags, at_once=None, **settings):
-    fabric = Fabric(accelerator="cpu", devices=1, precision="64-true")
-    scaled = torch.nn.Sequential(Scaling.of(bags.instances), copy.deepcopy(network))
-    player = Player(scaled, lambda p: torch.optim.SGD(p, 1.0), fabric, at_once)
-    shared = {"weight": 0.5, "ramp_until": 0.0, "targets": transported_targets()}
-    return SelfTrainingObjective(classifier=player, proportion_loss=proportion_loss, **shared | settings)
+    return objective_with(SelfTraining(**{"soft": True} | settings), network, bags, at_once)
 
 
 def negated(instances):
@@ -34,12 +28,11 @@ def negated(instances):
 def test_the_step_is_that_of_its_loss_whole_and_in_chunks(view, at_once, bags):
     torch.manual_seed(0)
     objective = objective_of(plain_mlp((3,), 2), bags, at_once, view=view)
-    assert isinstance(objective, Paced)
     network = copy.deepcopy(objective.classifier.bare)
     batch = BagDataset(bags).batch(range(10))
     logits = network(batch.instances)[0]
     there = logits if view is None else network(view(batch.instances))[0]
-    targets = transported_targets()(logits.detach(), batch.bag_index, batch.proportions)
+    targets = SelfTraining(soft=True).targets(logits.detach(), batch.bag_index, batch.proportions)
     loss = proportion_loss(logits, batch.bag_index, batch.proportions) + 0.5 * self_training_loss(there, targets)
     gradients = torch.autograd.grad(loss, list(network.parameters()))
     objective.step(BagDataset(bags, at_once=at_once).batch(range(10)))
@@ -69,11 +62,11 @@ def test_soft_labels_meet_the_proportions_and_hard_ones_the_counts_where_the_net
     def means(targets):
         return torch.stack([targets[batch.bag_index == bag].mean(0) for bag in range(10)])
 
-    soft = transported_targets()(logits, batch.bag_index, batch.proportions)
+    soft = SelfTraining(soft=True).targets(logits, batch.bag_index, batch.proportions)
     torch.testing.assert_close(means(soft), batch.proportions.double(), atol=1e-3, rtol=0)
-    hard = assigned_targets(0.0)(logits, batch.bag_index, batch.proportions)
+    hard = SelfTraining(confidence=0.0).targets(logits, batch.bag_index, batch.proportions)
     torch.testing.assert_close(means(hard), batch.proportions.double())
-    sure = assigned_targets(0.9)(logits, batch.bag_index, batch.proportions)
+    sure = SelfTraining(confidence=0.9).targets(logits, batch.bag_index, batch.proportions)
     posteriors = (logits.softmax(1) * hard).sum(1)
     assert torch.equal(sure.sum(1) > 0, posteriors >= 0.9)
 
@@ -103,5 +96,5 @@ def test_what_it_cannot_do_is_refused_in_words(bags):
         LLPDC(view="distortions").fit_bags(bags)
     with pytest.raises(ValueError, match="view made"):
         LLPDC(view=lambda x: x[:1]).fit_bags(bags)
-    with pytest.raises(ValueError, match="leave augment, view or max_instances_per_step at None"):
+    with pytest.raises(ValueError, match="leave augment or max_instances_per_step at None"):
         LLPDC(view=negated, augment=negated, max_instances_per_step=8).fit_bags(bags)

@@ -1,0 +1,142 @@
+"""Losses of bags, terms on single instances and LLP-GAN's game, combined."""
+
+import numpy as np
+import pytest
+import torch
+
+import llpgan
+from llpgan import DLLP, LLPDC, LLPFC, LLPGAN, LLPVAT, ROT, MixBag
+from llpgan.training.instance_terms import INSTANCE_TERMS, Entropy, SelfTraining, Smoothness
+from llpgan.training.losses.moments import MomentLoss
+from tests.estimators.test_methods_since import assert_same_weights, ragged_bags
+from tests.plain import plain_mlp
+
+SETTINGS = {"epochs": 4, "random_state": 0}
+PRESETS = {
+    "entropy": (DLLP(entropy_weight=0.2), Entropy(weight=0.2)),
+    "smoothness": (LLPVAT(smoothness_weight=0.3, length=0.5), Smoothness(weight=0.3, length=0.5)),
+    "self_training": (LLPDC(soft=True, ramp_until=0.5), SelfTraining(soft=True, ramp_until=0.5)),
+}
+
+
+@pytest.mark.parametrize("name", INSTANCE_TERMS)
+def test_a_published_method_is_dllp_with_its_term_to_the_bit(name, bags):
+    method, term = PRESETS[name]
+    by_hand = DLLP(instance_terms=term, **SETTINGS).fit_bags(bags)
+    assert_same_weights(method.set_params(**SETTINGS).fit_bags(bags), by_hand)
+
+
+@pytest.mark.parametrize("critic", [None, "hinge"])
+@pytest.mark.parametrize("name", INSTANCE_TERMS)
+def test_a_term_changes_llp_gan_unless_its_weight_is_zero(name, critic, bags):
+    _, term = PRESETS[name]
+    plain, without, beside = (
+        LLPGAN(instance_terms=terms, critic=critic, **SETTINGS).fit_bags(bags)
+        for terms in ((), type(term)(weight=0.0), [term])
+    )
+    assert_same_weights(plain, without)
+    assert term.column not in plain.history_[0]
+    assert beside.history_[0][term.column] > 0
+    with pytest.raises(AssertionError):
+        assert_same_weights(plain, beside)
+
+
+def test_terms_combine_with_each_other_and_with_any_loss(blobs):
+    instances, labels, groups = blobs
+    model = LLPGAN(
+        proportion_loss="counts",
+        instance_terms=("smoothness", "self_training"),
+        learning_rate=0.01,
+        random_state=0,
+    )
+    model.set_params(epochs=15, bags_per_step=5).fit(instances, labels, groups=groups)
+    assert model.score(instances, labels) > 0.9
+    assert {"smoothness", "self_training_loss", "generator_loss"} <= model.history_[0].keys()
+
+
+@pytest.mark.parametrize("method", [ROT, MixBag, LLPFC, LLPVAT])
+def test_methods_with_a_part_of_their_own_take_terms(method, bags):
+    model = method(instance_terms="self_training", **SETTINGS).fit_bags(bags)
+    assert "self_training_loss" in model.history_[0]
+
+
+@pytest.mark.parametrize("method", [DLLP, LLPGAN])
+def test_terms_in_chunks_end_with_the_same_model(method):
+    bags = ragged_bags()
+    whole, chunked = (
+        method(
+            classifier=plain_mlp,
+            instance_terms=[SelfTraining(view=torch.neg), "entropy"],
+            precision="64-true",
+            bags_per_step=4,
+            max_instances_per_step=size,
+            **SETTINGS,
+        )
+        .fit_bags(bags)
+        .predict_proba(bags.instances)
+        for size in (None, 5)
+    )
+    np.testing.assert_allclose(chunked, whole, rtol=1e-6)
+
+
+def test_parts_with_settings_of_their_own_are_saved(bags, tmp_path):
+    terms = ["smoothness", SelfTraining(soft=True)]
+    model = LLPGAN(proportion_loss=MomentLoss(order=3), instance_terms=terms, **SETTINGS).fit_bags(bags)
+    llpgan.save(model, tmp_path / "model")
+    loaded = llpgan.load(tmp_path / "model")
+    assert loaded.instance_terms == ("smoothness", SelfTraining(soft=True))
+    assert loaded.proportion_loss == MomentLoss(order=3)
+    np.testing.assert_array_equal(loaded.predict_proba(bags.instances), model.predict_proba(bags.instances))
+
+
+def test_a_term_with_a_view_of_the_users_own_is_given_again(bags, tmp_path):
+    term = SelfTraining(view=torch.neg)
+    model = DLLP(instance_terms=term, **SETTINGS).fit_bags(bags)
+    llpgan.save(model, tmp_path / "model")
+    with pytest.raises(ValueError, match="its instance_terms is code of your own"):
+        llpgan.load(tmp_path / "model")
+    assert llpgan.load(tmp_path / "model", instance_terms=term).instance_terms is term
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (DLLP(instance_terms="smooth"), "'instance_terms' parameter of DLLP must be"),
+        (
+            DLLP(instance_terms=["smooth"]),
+            "there is no term 'smooth'; give one of entropy, smooth",
+        ),
+        (LLPVAT(instance_terms="smoothness"), "LLPVAT has two terms Smoothness: leave one out"),
+        (LLPGAN(instance_terms=SelfTraining(view="shifts")), "view='shifts' is for images"),
+    ],
+)
+def test_what_does_not_go_together_is_refused_in_words(model, message, bags):
+    with pytest.raises(ValueError, match=message):
+        model.fit_bags(bags)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Entropy(weight=-1), "weight=-1: give zero or more"),
+        (lambda: Smoothness(length=0), "length=0: give a number above 0, or None"),
+        (lambda: Smoothness(ramp_until=2), "ramp_until=2: give a number from 0 to 1"),
+        (lambda: SelfTraining(confidence=1.5), "confidence=1.5: give a number from 0 to 1"),
+        (lambda: SelfTraining(view="mirrors"), "view='mirrors': give a function, or one of shifts"),
+    ],
+)
+def test_wrong_settings_of_a_term_are_refused_in_words(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+def test_weights_and_partial_shares_are_refused_where_a_term_does_not_respect_them(blobs):
+    weighted = llpgan.Bags.from_labels(*blobs, weights=np.arange(1.0, 81.0))
+    with pytest.raises(ValueError, match="weights, which the term Smoothness does not respect"):
+        DLLP(instance_terms="smoothness").fit_bags(weighted)
+    instances, _, groups = blobs
+    shares = {bag: [0.5, np.nan, np.nan] for bag in np.unique(groups)}
+    partial = llpgan.Bags.from_arrays(instances, groups, shares, partial=True)
+    with pytest.raises(ValueError, match="less is known than all shares, which the term SelfTraining needs"):
+        DLLP(instance_terms="self_training").fit_bags(partial)
+    assert DLLP(instance_terms="smoothness", epochs=1).fit_bags(partial).history_[0]["smoothness"] > 0
