@@ -52,11 +52,16 @@ def test_variants_of_a_method_are_told_apart():
 
 def test_what_is_smaller_than_in_the_paper_is_named():
     small = {"classifier": "mnist_classifier"}
-    rows = [_row(1.0, train_rows=4000), _row(2.0, dataset="cifar10", settings=small)]
-    assert [line[0] for line in _lines(rows)[::2]] == ["MNIST, 4,000 rows", "CIFAR-10, small networks"]
+    rows = [
+        _row(1.0, train_rows=4000),
+        _row(2.0, dataset="cifar10", method="DLLP"),
+        _row(3.0, dataset="cifar10", method="DLLP", settings=small),
+    ]
+    expected = [("MNIST, 4,000 rows", "LLP-GAN"), ("CIFAR-10", "DLLP"), ("CIFAR-10", "DLLP, small network")]
+    assert [tuple(line[:2]) for line in _lines(rows)[::2]] == expected
     curves = [{**row, "history": [{"error": row["error"]}] * 4} for row in rows]
     told = convergence.table(results_of(curves)).rows
-    assert [line[0] for line in told] == ["MNIST, 4,000 rows", "CIFAR-10, small networks"]
+    assert [(line[0], line[2]) for line in told] == expected
 
 
 def test_an_average_waits_for_the_sizes_that_a_method_has_no_rows_of_yet():

@@ -20,6 +20,7 @@ _ABOUT = (
 
 def table(results: Results) -> Table:
     """A row a method, and for each bag size ours and the paper's."""
+    results = _with_the_papers_networks(results)
     shared = _shared(results)
     sizes = sorted(values(results, lambda cell: cell.bag_size or 1))
     columns = ["method", *(part for size in sizes for part in (f"{size}", f"{size}, paper"))]
@@ -32,6 +33,7 @@ def table(results: Results) -> Table:
 
 def figure(results: Results) -> Figure:
     """Lines of ours, dotted lines of the paper's."""
+    results = _with_the_papers_networks(results)
     shared, sizes = _shared(results), sorted(values(results, lambda cell: cell.bag_size or 1))
 
     def draw(axes: Axes) -> None:
@@ -43,6 +45,10 @@ def figure(results: Results) -> Figure:
         error_by_bag_size(axes, sizes, "Ours; the paper's dotted", "average test error (%)")
 
     return panels([draw], size=(4.6, 3.4))
+
+
+def _with_the_papers_networks(results: Results) -> Results:
+    return [result for result in results if not result.cell.has_small_network]
 
 
 def _shared(results: Results) -> dict[str, str]:

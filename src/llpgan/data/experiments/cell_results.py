@@ -78,17 +78,13 @@ def problem_title(cell: Cell) -> str:
 
 
 def part_title(results: Results) -> str:
-    """What is smaller than in the paper: how many rows, where not all, and the networks on colour images.
+    """How many rows there are, where they are fewer than in the paper.
 
-    >>> cell = Cell("svhn", "DLLP", train_rows=3000, settings=(("classifier", "mnist_classifier"),))
-    >>> part_title([Result(cell, {})])
-    ', 3,000 rows, small networks'
+    >>> part_title([Result(Cell("svhn", "DLLP", train_rows=3000), {})])
+    ', 3,000 rows'
     """
     limits = values(results, lambda cell: cell.train_rows)
-    said = [f", {limit:,} rows" for limit in limits if limit is not None]
-    if any(result.cell.has_small_network for result in results):
-        said.append(", small networks")
-    return "".join(said)
+    return "".join(f", {limit:,} rows" for limit in limits if limit is not None)
 
 
 def method_title(name: str) -> str:
@@ -97,17 +93,21 @@ def method_title(name: str) -> str:
 
 
 def method_label(cell: Cell) -> str:
-    """The method, with its kernel and whether its weights decay, where the grid says so.
+    """The method, with its kernel, whether its weights decay and its network, where the grid says so.
 
     >>> method_label(Cell("mnist", "InvCal", settings=(("kernel", "rbf"),)))
     'InvCal, rbf'
     >>> method_label(Cell("mnist", "DLLP", settings=(("weight_decay", 0.2),)))
     'DLLP, weight decay'
+    >>> method_label(Cell("svhn", "DLLP", settings=(("classifier", "mnist_classifier"),)))
+    'DLLP, small network'
     """
     settings = dict(cell.settings)
     told = [settings["kernel"]] if "kernel" in settings else []
     if settings.get("weight_decay"):
         told.append("weight decay")
+    if cell.has_small_network:
+        told.append("small network")
     return ", ".join([method_title(cell.method), *told])
 
 

@@ -26,6 +26,8 @@ COLOURS = {
     "LLP-GAN, weight decay": "#163d80",
     "DLLP, weight decay": "#8f4a08",
     "supervised, weight decay": "#175230",
+    "LLP-GAN, small network": "#8fb4f2",
+    "DLLP, small network": "#f0bd8a",
     "MeanMap": "#1a9aa8",
     "BagLogistic": "#8c6d1f",
 }
@@ -131,8 +133,8 @@ def error_by_bag_size(axes: Axes, sizes: Sequence[int], title: str, ylabel: str 
 def _in_lines(title: str) -> str:
     r"""A title that is not wider than its chart.
 
-    >>> _in_lines("SVHN, 0 and 1, 3,000 rows, small networks")
-    'SVHN, 0 and 1, 3,000 rows,\nsmall networks'
+    >>> _in_lines("SVHN, classes 0 and 1, random 3,000 rows")
+    'SVHN, classes 0 and 1, random\n3,000 rows'
     """
     return fill(title, _WIDEST_TITLE)
 
