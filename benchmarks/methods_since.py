@@ -177,9 +177,9 @@ def page(rows: list[Row]) -> str:
         "Accuracy on test instances (%) after the last epoch: mean, standard deviation and number of draws of the "
         "bags. Settings are the defaults (but for the network, and on the election a rate of 0.001 without "
         "calibration); smoothness beside counts has the weight of 0.3 that held-out bags of MNIST chose "
-        "(`combined_settings.md`). All methods of a problem have one network and, unless the name of the row says otherwise, "
-        "one number of epochs. Time is that of one processor core, relative to DLLP on the same bags; rows were "
-        "measured on days when the machine was more or less busy. Made from `methods_since.jsonl`."
+        "(`combined_settings.md`). All methods of a problem have one network and, unless the name of the row says "
+        "otherwise, one number of epochs. Time is that of one processor core, relative to DLLP on the same bags; "
+        "rows were measured on days when the machine was more or less busy. Made from `methods_since.jsonl`."
     )
     tables = (f"## {data}\n\n{table_of(summary(rows, data))}" for data in measured_data(rows))
     return "\n\n".join(["# The deep methods since the paper", text, "\n".join(tables)])
