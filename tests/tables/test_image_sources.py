@@ -1,7 +1,9 @@
 """Images in folders and by their paths in a table."""
 
 import os
+import struct
 import warnings
+import zlib
 
 import numpy as np
 import pytest
@@ -174,3 +176,65 @@ def test_paths_that_lead_nowhere(tmp_path, save, write, text, kind, said):
         Bags.from_tables(table, BY_PATH, bag="bag", image="path")
     assert str(table) in str(error.value)
     assert said.format(folder=tmp_path) in str(error.value)
+
+
+def test_colour_images_that_become_grey_are_told(tmp_path, save):
+    save("cats/1.png", (6, 5))
+    save("dogs/1.png", (6, 5, 3))
+    with pytest.warns(
+        UserWarning, match=r"1 of 2 images are in colour \(.*dogs.1\.png is the first\) and become grey"
+    ):
+        Bags.from_tables(tmp_path, RESULTS)
+
+
+def test_grey_images_that_were_saved_in_colour_are_no_reason_to_warn(tmp_path, save):
+    save("cats/1.png", (6, 5))
+    pixels = np.repeat(save("dogs/1.png", (6, 5))[..., None], 3, axis=2)
+    Image.fromarray(pixels).save(tmp_path / "dogs" / "1.png")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        Bags.from_tables(tmp_path, RESULTS)
+
+
+@pytest.mark.parametrize("ending", ["png", "tiff"])
+def test_colours_of_16_bits_are_refused(ending, tmp_path):
+    path = tmp_path / f"1.{ending}"
+    (_png_of_16_bits if ending == "png" else _tiff_of_16_bits)(path)
+    with pytest.raises(ValueError, match=f"1.{ending} is not an image that can be read: .* 8 bits per channel"):
+        ImageEncoder("path", (3, 4, 4)).encode(open_rows({"path": [str(path)]}))
+
+
+def test_what_is_transparent_is_white(tmp_path):
+    pixels = np.zeros((6, 5, 4), dtype=np.uint8)
+    pixels[2:4, :, 3] = 255  # a black bar, and nothing around it
+    Image.fromarray(pixels).save(tmp_path / "1.png")
+    found = ImageEncoder("path", (3, 6, 5)).encode(open_rows({"path": [str(tmp_path / "1.png")]}))
+    np.testing.assert_array_equal(found[0], np.where(pixels[None, ..., 3] == 255, 0, 255).repeat(3, axis=0))
+
+
+def _png_of_16_bits(path):
+    """RGB with two bytes per channel, which Pillow reads and does not write."""
+
+    def chunk(kind, content):
+        return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
+
+    lines = b"".join(b"\0" + np.full(12, 150, dtype=">u2").tobytes() for _ in range(4))
+    header = struct.pack(">IIBBBBB", 4, 4, 16, 2, 0, 0, 0)
+    parts = (chunk(b"IHDR", header), chunk(b"IDAT", zlib.compress(lines)), chunk(b"IEND", b""))
+    path.write_bytes(b"\x89PNG\r\n\x1a\n" + b"".join(parts))
+
+
+def _tiff_of_16_bits(path):
+    """An uncompressed TIFF of 4 x 4 pixels in RGB with two bytes per channel."""
+    pixels = np.full(48, 150, dtype="<u2").tobytes()
+    entries = [(256, 3, 4), (257, 3, 4), (258, 3, None), (259, 3, 1), (262, 3, 2), (273, 4, 8)]
+    entries += [(277, 3, 3), (278, 3, 4), (279, 4, len(pixels))]
+    start = 8 + len(pixels)
+    bits_at = start + 2 + 12 * len(entries) + 4
+    directory = struct.pack("<H", len(entries))
+    for tag, kind, value in entries:
+        directory += struct.pack(
+            "<HHII", tag, kind, 3 if value is None else 1, bits_at if value is None else value
+        )
+    content = b"II*\0" + struct.pack("<I", start) + pixels + directory + struct.pack("<I", 0)
+    path.write_bytes(content + struct.pack("<HHH", 16, 16, 16))

@@ -182,6 +182,20 @@ def overfitting(history: History, since: int = 1) -> str | None:
     )
 
 
+def all_alike(instances: Array) -> str | None:
+    """Instances that are all the same, of which nothing can be learned.
+
+    >>> all_alike(np.zeros((3, 2)))[:36]
+    'all of 3 instances looked at are the'
+    """
+    if len(instances) < 2 or (instances != instances[:1]).any():
+        return None
+    return (
+        f"all of {len(instances)} instances looked at are the same, so that nothing can be learned from them: "
+        "check the columns or image files that they come from"
+    )
+
+
 def lost_signal(spread: float) -> str | None:
     """First weights with which a classifier hardly tells instances apart.
 

@@ -33,7 +33,7 @@ from llpgan.estimators.training_setup import (
 from llpgan.training.augmentation import AUGMENTATIONS, Augment
 from llpgan.training.batches import BagDataset
 from llpgan.training.chunked_gradients import as_tensor, refuse_batch_norm
-from llpgan.training.coarse_images import COARSEST, check_coarse, show_at
+from llpgan.training.coarse_images import COARSEST, check_coarse, half_size, show_at
 from llpgan.training.devices import device_named, launched, precision_for
 from llpgan.training.distributed import Ranks
 from llpgan.training.epoch_history import EpochHistory
@@ -326,7 +326,8 @@ class DeepClassifier(LLPClassifier):
         show_at(classifier, COARSEST if coarse_until_of(self) > 0 else 1.0)  # as it sees them first
         if not isinstance(self.classifier, nn.Module) and settles(classifier):
             settle(classifier, shown)
-        fit_warnings.warn_of(fit_warnings.lost_signal(signal(classifier, shown)))
+        alike = fit_warnings.all_alike(shown.numpy())
+        fit_warnings.warn_of(alike or fit_warnings.lost_signal(signal(classifier, shown)))
         show_at(classifier, 1.0)
         return networks
 
@@ -335,7 +336,9 @@ class DeepClassifier(LLPClassifier):
         device = device_named(self.device)
         with torch.random.fork_rng(devices=[]):
             network = self._classifier()
-        return launched(device, precision_for(self.precision, network, device))
+        shape = self.instance_shape_
+        smallest = half_size(shape) if coarse_until_of(self) > 0 else shape
+        return launched(device, precision_for(self.precision, network, device, smallest))
 
     def _networks(self, scaling: Scaling) -> dict[str, nn.Module]:
         """The untrained networks by name; when trained, they are the attributes of that name and an underscore."""

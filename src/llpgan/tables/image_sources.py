@@ -1,5 +1,6 @@
 """Images: one folder per bag, or a table with the path of each."""
 
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,8 @@ Bytes = NDArray[np.uint8]
 IMAGE_COLUMN, FOLDER_COLUMN = "image", "folder"
 _GREY = ("1", "L", "LA")
 _WIDE = ("I", "F")  # whole numbers of 16 and 32 bits, and floats: Pillow would cut them off at 255
+_WIDE_CHANNELS = ";16"  # in how Pillow reads colours of 16 bits, of which it keeps the upper half alone
+_IN_COLOUR = 2.0  # the mean difference between two channels, from which an image is not a grey one saved in colour
 _ENDINGS = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp")
 
 
@@ -91,8 +94,19 @@ class ImageEncoder:
         if rows.array is not None:
             return self._checked(rows.array, rows.name)
         images = np.empty((len(rows), *self.shape), dtype=np.uint8)
+        turned_grey = []
         for row, (path, where) in enumerate(_paths(rows, rows.image or self.column)):
-            images[row] = self._read(path, where)
+            image = _opened(path, where)
+            images[row] = self._pixels(image, path, where)
+            if self.shape[0] == 1 and _is_in_colour(image):
+                turned_grey.append(path)
+        if turned_grey:
+            warnings.warn(
+                f"{rows.name}: {len(turned_grey)} of {len(rows)} images are in colour ({turned_grey[0]} is the "
+                "first) and become grey, because the first image of the training is grey; if colour matters, save "
+                "that one in colour too",
+                stacklevel=2,
+            )
         return images
 
     def _checked(self, array: Bytes, name: str) -> Bytes:
@@ -104,9 +118,8 @@ class ImageEncoder:
             )
         return array
 
-    def _read(self, path: Path, where: str) -> Bytes:
+    def _pixels(self, image: Image.Image, path: Path, where: str) -> Bytes:
         channels, height, width = self.shape
-        image = _opened(path, where)
         if image.size != (width, height) and not self.resize:
             raise ValueError(
                 f"{where}: {path} is {image.width} x {image.height} pixels, but the others are {width} x "
@@ -137,11 +150,30 @@ def _opened(path: Path, where: str) -> Image.Image:
         raise ValueError(f"{where}: {path} is not an image that can be read: it is a folder, a pipe or a device")
     try:
         with Image.open(path) as image:
+            is_wide = _WIDE_CHANNELS in str(getattr(image, "tile", ""))
             image.load()
-        if image.mode.startswith(_WIDE):
+        if is_wide or image.mode.startswith(_WIDE):
             raise ValueError(f"its pixels ({image.mode}) are wider than a byte; save it with 8 bits per channel")
-        return image
+        return _on_white(image)
     except FileNotFoundError:
         raise FileNotFoundError(f"{where}: there is no image {path}") from None
     except (UnidentifiedImageError, OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
         raise ValueError(f"{where}: {path} is not an image that can be read: {error}") from error
+
+
+def _on_white(image: Image.Image) -> Image.Image:
+    """The image as a page shows it: what is transparent is white. Else its shape could be in no channel."""
+    if not image.has_transparency_data:
+        return image
+    layers = image.convert("RGBA")
+    page = Image.new("RGBA", layers.size, "white")
+    shown = Image.alpha_composite(page, layers)
+    return shown.convert("L" if image.mode in _GREY else "RGB")
+
+
+def _is_in_colour(image: Image.Image) -> bool:
+    """Whether channels differ by more than a grey image's do that was saved in colour."""
+    if image.mode in _GREY:
+        return False
+    red, green, blue = np.asarray(image.convert("RGB"), dtype=np.float32).transpose(2, 0, 1)
+    return bool(max(np.abs(red - green).mean(), np.abs(green - blue).mean()) > _IN_COLOUR)

@@ -42,6 +42,15 @@ def show_at(network: nn.Module, share: float) -> None:
             part.side_share = share
 
 
+def half_size(shape: Shape) -> Shape:
+    """The shape of the coarsest images.
+
+    >>> half_size((3, 32, 32))
+    (3, 16, 16)
+    """
+    return (shape[0], shape[1] // 2, shape[2] // 2)
+
+
 def check_coarse(network: nn.Module, shape: Shape, n_classes: int, coarse_until: float, epochs: int) -> None:
     """Refuse instances that have no half size, networks for images of one size, and no epoch of full size."""
     if len(shape) != 3 or min(shape[1:]) < 2:
@@ -52,9 +61,8 @@ def check_coarse(network: nn.Module, shape: Shape, n_classes: int, coarse_until:
             f"coarse_until={coarse_until} leaves none of {epochs} epochs with images of full size: give more "
             f"epochs, or coarse_until={at_most} or less"
         )
-    half = (shape[0], shape[1] // 2, shape[2] // 2)
     try:
-        check_classifier(network, half, n_classes)
+        check_classifier(network, half_size(shape), n_classes)
     except ValueError as error:
         raise ValueError(
             f"coarse_until={coarse_until} needs a network that takes images of any size, such as one that ends in "

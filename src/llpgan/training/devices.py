@@ -29,16 +29,45 @@ def device_named(name: str) -> torch.device:
     return device
 
 
-def precision_for(precision: str, network: nn.Module, device: torch.device) -> str:
-    """The precision to train a network in.
+def precision_for(precision: str, network: nn.Module, device: torch.device, shape: tuple[int, ...]) -> str:
+    """The precision to train a network in, which sees instances of this shape, or larger ones.
 
     For "auto", "bf16-mixed" where the network has several convolutions and the device computes in bfloat16
     natively, which takes about half the time of a step; else "32-true".
     """
-    if precision != "auto":
+    if precision not in ("auto", "bf16-mixed"):
         return precision
-    n_convolutions = sum(isinstance(layer, _CONVOLUTIONS) for layer in network.modules())
-    return "bf16-mixed" if n_convolutions >= _DEEP and has_bfloat16(device) else "32-true"
+    is_wrong = device.type == "cpu" and convolves_lines(network, shape)
+    if precision == "auto":
+        n_convolutions = sum(isinstance(layer, _CONVOLUTIONS) for layer in network.modules())
+        return "bf16-mixed" if n_convolutions >= _DEEP and has_bfloat16(device) and not is_wrong else "32-true"
+    if is_wrong:
+        raise ValueError(
+            f"precision='bf16-mixed': for instances of shape {shape} a convolution of the network sees maps that "
+            "are one pixel wide or high, whose gradient torch leaves undefined on CPUs; set precision='32-true'"
+        )
+    return precision
+
+
+@torch.no_grad()
+def convolves_lines(network: nn.Module, shape: tuple[int, ...]) -> bool:
+    """Whether a convolution of the network sees maps that are one pixel wide or high.
+
+    In bfloat16 on CPUs, torch 2.13 leaves the gradient of the weights of such a convolution uninitialised if it
+    has a stride: the same seed gives another model each time, or none.
+    """
+    sides: list[int] = []
+    hooks = [
+        layer.register_forward_pre_hook(lambda _, inputs: sides.extend(inputs[0].shape[2:]))
+        for layer in network.modules()
+        if isinstance(layer, nn.Conv2d | nn.ConvTranspose2d)
+    ]
+    was_training = network.training
+    network.eval()(torch.zeros(2, *shape))
+    network.train(was_training)
+    for hook in hooks:
+        hook.remove()
+    return 1 in sides
 
 
 def has_bfloat16(device: torch.device) -> bool:
