@@ -6,6 +6,7 @@ import torch
 
 import llpgan
 from llpgan import DLLP, LLPDC, LLPFC, LLPGAN, LLPVAT, ROT, MixBag
+from llpgan.estimators.settings_in_words import settings_of
 from llpgan.training.instance_terms import INSTANCE_TERMS, Entropy, SelfTraining, Smoothness
 from llpgan.training.losses.moments import MomentLoss
 from tests.estimators.test_methods_since import assert_same_weights, ragged_bags
@@ -89,12 +90,13 @@ def test_parts_with_settings_of_their_own_are_saved(bags, tmp_path):
     np.testing.assert_array_equal(loaded.predict_proba(bags.instances), model.predict_proba(bags.instances))
 
 
-def test_a_term_with_a_view_of_the_users_own_is_given_again(bags, tmp_path):
+def test_a_view_of_the_users_own_is_not_needed_to_predict_and_can_be_given_again(bags, tmp_path):
     term = SelfTraining(view=torch.neg)
     model = DLLP(instance_terms=term, **SETTINGS).fit_bags(bags)
     llpgan.save(model, tmp_path / "model")
-    with pytest.raises(ValueError, match="its instance_terms is code of your own"):
-        llpgan.load(tmp_path / "model")
+    with pytest.warns(UserWarning, match="instance_terms of the training is code of your own"):
+        loaded = llpgan.load(tmp_path / "model")
+    np.testing.assert_array_equal(loaded.predict_proba(bags.instances), model.predict_proba(bags.instances))
     assert llpgan.load(tmp_path / "model", instance_terms=term).instance_terms is term
 
 
@@ -106,7 +108,10 @@ def test_a_term_with_a_view_of_the_users_own_is_given_again(bags, tmp_path):
             DLLP(instance_terms=["smooth"]),
             "there is no term 'smooth'; give one of entropy, smooth",
         ),
-        (LLPVAT(instance_terms="smoothness"), "LLPVAT has two terms Smoothness: leave one out"),
+        (
+            LLPVAT(instance_terms="smoothness"),
+            "LLPVAT has the term Smoothness twice: leave it out",
+        ),
         (LLPGAN(instance_terms=SelfTraining(view="shifts")), "view='shifts' is for images"),
     ],
 )
@@ -116,9 +121,41 @@ def test_what_does_not_go_together_is_refused_in_words(model, message, bags):
 
 
 @pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (LLPDC(), "bag 7 has 5,004 instances; SelfTraining is for bags of up to 4,096"),
+        (DLLP(proportion_loss="assignment"), "bag 7 has 5,004 instances; AssignmentLoss is for bags of up to"),
+        (DLLP(proportion_loss="counts", mini_bag_size=8), "mini_bag_size=8: CountLoss needs whole bags"),
+        (DLLP(proportion_loss="dsq", mini_bag_size=8), "mini_bag_size=8: DebiasedSquareLoss needs whole bags"),
+    ],
+    ids=repr,
+)
+def test_a_bag_that_is_too_large_is_refused_before_training_starts(model, message):
+    groups = np.append(np.arange(200) // 4, np.full(5000, 7))
+    bags = llpgan.Bags.from_labels(np.ones((5200, 2)), np.arange(5200) % 3 % 2, groups)
+    seen = []
+    with pytest.raises(ValueError, match=message):
+        model.set_params(augment=seen.append, random_state=0).fit_bags(bags)
+    assert seen == []
+
+
+def test_the_report_tells_the_settings_of_parts():
+    model = LLPGAN(instance_terms=[Entropy(weight=0.2)], proportion_loss=MomentLoss(order=3))
+    told = {setting.name: setting.value for setting in settings_of(model)}
+    assert told["instance_terms"] == "[Entropy(weight=0.2, ramp_until=0.0)]"
+    assert told["proportion_loss"].startswith("MomentLoss(order=3")
+    assert not any(setting.differs for setting in settings_of(LLPGAN(instance_terms=[])))
+
+
+@pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Entropy(weight=-1), "weight=-1: give zero or more"),
+        (lambda: Entropy(weight=-1), "weight=-1: give a number, zero or more"),
+        (lambda: Entropy(weight="a"), "weight='a': give a number, zero or more"),
+        (lambda: Smoothness(weight=np.inf), "weight=inf: give a number, zero or more"),
+        (lambda: Smoothness(length=np.inf), "length=inf: give a number above 0, or None"),
+        (lambda: SelfTraining(soft="no"), "soft='no': give True or False"),
+        (lambda: SelfTraining(view=["shifts"]), r"view=\['shifts'\]: give a function"),
         (lambda: Smoothness(length=0), "length=0: give a number above 0, or None"),
         (lambda: Smoothness(ramp_until=2), "ramp_until=2: give a number from 0 to 1"),
         (lambda: SelfTraining(confidence=1.5), "confidence=1.5: give a number from 0 to 1"),

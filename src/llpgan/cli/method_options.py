@@ -97,11 +97,18 @@ def method_name(given: Any) -> str:
 
 
 def made(setting: Setting | None) -> LLPClassifier | None:
-    """The estimator."""
+    """The estimator; an error if a setting is out of its range."""
     if setting is None:
         return None
     name = setting["class_path"]
-    return method_class(name)(**{k: _live(name, k, v) for k, v in setting.get("init_args", {}).items()})
+    model = method_class(name)(**{k: _live(name, k, v) for k, v in setting.get("init_args", {}).items()})
+    try:
+        model._validate_params()
+        if hasattr(model, "terms"):
+            model.terms()
+    except ValueError as error:
+        raise ValueError(f"--method: {error}") from None
+    return model
 
 
 def method_class(name: str) -> Any:

@@ -191,6 +191,7 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         instances = self._checked(instances, reset=False)
         validation.instances(instances, self._feature_names())
         self._refuse_other_shape(instances)
+        self._warn_of_other_range(instances)
         probabilities = self._probabilities(instances)
         self._refuse_no_probabilities(probabilities, instances)
         return probabilities
@@ -398,6 +399,16 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError(
                 f"instances of shape {instances.shape[1:]}, but this {type(self).__name__} was trained on "
                 f"{self.instance_shape_}"
+            )
+
+    def _warn_of_other_range(self, instances: Array) -> None:
+        """Images from 0 to 1 are nearly black to a model that was trained on bytes."""
+        was_bytes = np.dtype(self.instance_type_) == np.uint8 and len(self.instance_shape_) > 1
+        if was_bytes and instances.dtype.kind == "f" and len(instances) and np.max(instances) <= 1:
+            warnings.warn(
+                f"this {type(self).__name__} was trained on bytes from 0 to 255, but no value of these images is "
+                "above 1: multiply them by 255, or give bytes (uint8)",
+                stacklevel=4,
             )
 
     def _refuse_no_probabilities(self, probabilities: Array, instances: Array) -> None:

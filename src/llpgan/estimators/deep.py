@@ -20,6 +20,7 @@ from llpgan.bags import Bags, fit_warnings
 from llpgan.bags.fit_warnings import refuse_lost, some_rows
 from llpgan.estimators.base import LLPClassifier
 from llpgan.estimators.calibration import N_FOLDS, few_large_bags, temperature_of, tempered
+from llpgan.estimators.part_checks import refuse_unsuitable_sizes, terms_in_training
 from llpgan.estimators.training_setup import (
     USUAL_EPOCHS,
     checkpoint_of,
@@ -28,7 +29,6 @@ from llpgan.estimators.training_setup import (
     plan_of,
     refuse_betas,
     split,
-    terms_in_training,
 )
 from llpgan.training.augmentation import AUGMENTATIONS, Augment
 from llpgan.training.batches import BagDataset
@@ -257,6 +257,7 @@ class DeepClassifier(LLPClassifier):
         """
         self._start(bags)
         refuse_betas(self.betas)
+        refuse_unsuitable_sizes(self, bags)
         self.temperature_ = 1.0
         self.prior_ = bags.prior
         fabric = self._fabric()

@@ -1,12 +1,13 @@
 """A model's settings in words."""
 
 import inspect
+from dataclasses import is_dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from llpgan.estimators.base import LLPClassifier
 
-_PLAIN = (str, int, float, tuple, type(None))
+_PLAIN = (str, int, float, tuple, list, type(None))
 
 
 class Setting(NamedTuple):
@@ -34,7 +35,9 @@ def settings_of(model: LLPClassifier) -> tuple[Setting, ...]:
 
 def _differ(value: Any, usual: Any) -> bool:
     """3 and 3.0 do not; functions and networks do, unless they are the same one."""
-    return bool(value != usual) if isinstance(value, _PLAIN) else value is not usual
+    if isinstance(value, tuple | list) and isinstance(usual, tuple | list):
+        return tuple(value) != tuple(usual)
+    return bool(value != usual) if isinstance(value, _PLAIN) or is_dataclass(value) else value is not usual
 
 
 def method_in_a_line(model: LLPClassifier) -> str:
@@ -46,4 +49,7 @@ def _in_words(value: Any) -> str:
     """Plain values as Python writes them; of functions, networks and generators the name, which has no address."""
     if isinstance(value, Path):
         return str(value)
-    return repr(value) if isinstance(value, _PLAIN) else getattr(value, "__name__", type(value).__name__)
+    is_part = is_dataclass(value) and not isinstance(value, LLPClassifier)  # a loss or a term, with its settings
+    if is_part or isinstance(value, _PLAIN):
+        return repr(value)
+    return getattr(value, "__name__", type(value).__name__)

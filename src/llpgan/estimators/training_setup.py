@@ -16,7 +16,6 @@ from llpgan.training.checkpoints import Checkpoint
 from llpgan.training.chunked_gradients import as_tensor
 from llpgan.training.distributed import Ranks
 from llpgan.training.epoch_listeners import progress, tensorboard
-from llpgan.training.instance_terms import InstanceTerm
 from llpgan.training.losses import BagLoss
 from llpgan.training.networks import default_pair
 from llpgan.training.networks.network_making import in_words
@@ -69,7 +68,7 @@ def _bags_a_step(model: "DeepClassifier", bags: Bags) -> int:
     """As many as asked for, or as usual; enough for a loss that compares the bags of a step."""
     loss = model.bag_loss()
     fewest = loss.fewest_bags if isinstance(loss, BagLoss) else 1
-    if fewest > 1 and bags.n_bags < 2:
+    if fewest > 1 and bags.n_bags - round(model.validation_fraction * bags.n_bags) < 2:
         raise ValueError("a single bag cannot tell the classes apart by this proportion_loss: give more bags")
     if model.bags_per_step is None:
         return max(fewest, usual_bags_a_step(bags, model.mini_bag_size))
@@ -79,22 +78,6 @@ def _bags_a_step(model: "DeepClassifier", bags: Bags) -> int:
             f"{fewest} or more, or None"
         )
     return model.bags_per_step
-
-
-def terms_in_training(model: "DeepClassifier", bags: Bags) -> list[InstanceTerm]:
-    """The terms on single instances that have a weight; an error for those that do not suit model or bags."""
-    terms = [term for term in model.terms() if term.weight > 0]
-    for term in terms:
-        term.check(as_tensor(bags.instances[:2]))
-        if sum(term.column == other.column for other in terms) > 1:
-            raise ValueError(f"{type(model).__name__} has two terms {type(term).__name__}: leave one out")
-        if term.sees_instances_again and model.augment is not None and model.max_instances_per_step is not None:
-            raise ValueError(
-                f"max_instances_per_step={model.max_instances_per_step}: a chunk is augmented anew each time that "
-                f"it is read, so that {type(term).__name__} would compare different instances: leave augment or "
-                "max_instances_per_step at None"
-            )
-    return terms
 
 
 def split(

@@ -1,5 +1,6 @@
 """From a folder to the trained model. Nothing that the folder holds is ever run."""
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ from safetensors.numpy import load_file
 from llpgan.estimators import estimator_class
 from llpgan.estimators.base import LLPClassifier
 from llpgan.persistence.manifest import MANIFEST, WEIGHTS, Manifest
-from llpgan.persistence.model_settings import from_json
+from llpgan.persistence.model_settings import FOR_TRAINING_ALONE, from_json
 from llpgan.persistence.saved_types import SAVED_TYPES
 from llpgan.utils.state_json import Arrays, from_plain, is_learned
 
@@ -55,7 +56,14 @@ def load(path: str | Path, **settings: Any) -> LLPClassifier:
     """
     folder = Path(path)
     manifest = Manifest.read(folder)
-    if lacking := [name for name in manifest.own if name not in settings]:
+    lacking = [name for name in manifest.own if name not in settings]
+    if for_training := [name for name in lacking if name in FOR_TRAINING_ALONE]:
+        warnings.warn(
+            f"{folder}: {', '.join(for_training)} of the training is code of your own, which is not in the file; "
+            f"predictions do not need it, and load(..., {for_training[0]}=...) gives it back",
+            stacklevel=2,
+        )
+    if lacking := [name for name in lacking if name not in FOR_TRAINING_ALONE]:
         raise ValueError(
             f"{folder / MANIFEST}: its {lacking[0]} is code of your own: load(..., {lacking[0]}=...) gives it back"
         )

@@ -2,6 +2,8 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
+from math import isfinite
+from numbers import Real
 from typing import Any, ClassVar
 
 from torch import Tensor
@@ -38,8 +40,9 @@ class InstanceTerm(ABC):
     """Whether it needs all proportions of a bag."""
 
     def __post_init__(self) -> None:
-        require(self.weight >= 0, "weight", self.weight, "zero or more")
-        require(0 <= self.ramp_until <= 1, "ramp_until", self.ramp_until, "a number from 0 to 1")
+        require(is_number(self.weight) and self.weight >= 0, "weight", self.weight, "a number, zero or more")
+        is_share = is_number(self.ramp_until) and 0 <= self.ramp_until <= 1
+        require(is_share, "ramp_until", self.ramp_until, "a number from 0 to 1")
 
     def __repr__(self) -> str:
         settings = (f"{field.name}={in_words(getattr(self, field.name))}" for field in fields(self))
@@ -49,6 +52,11 @@ class InstanceTerm(ABC):
     def sees_instances_again(self) -> bool:
         """Whether it shows changed instances to the classifier, beside those of which the logits are."""
         return False
+
+    @property
+    def largest_bag(self) -> int | None:
+        """The size of the largest bag that it can take; None if there is no limit."""
+        return None
 
     @abstractmethod
     def __call__(self, classifier: Player, batch: BagBatch, logits: Tensor) -> Tensor:
@@ -91,6 +99,11 @@ class InstanceTerm(ABC):
         instances : Tensor
             Some of the instances.
         """
+
+
+def is_number(value: Any) -> bool:
+    """Whether a setting is a finite number."""
+    return isinstance(value, Real) and isfinite(value)
 
 
 def require(holds: bool, name: str, value: Any, right: str) -> None:

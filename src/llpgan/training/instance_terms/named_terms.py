@@ -29,7 +29,7 @@ def terms_of(given: Terms) -> list[InstanceTerm]:
 def _term(given: str | InstanceTerm) -> InstanceTerm:
     if isinstance(given, InstanceTerm):
         return given
-    if given not in INSTANCE_TERMS:
+    if given not in list(INSTANCE_TERMS):
         raise ValueError(
             f"instance_terms: there is no term {given!r}; give one of {', '.join(INSTANCE_TERMS)}, or a term with "
             "settings such as llpgan.training.instance_terms.Smoothness(weight=0.3)"

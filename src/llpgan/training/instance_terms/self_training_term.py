@@ -8,9 +8,9 @@ from torch import Tensor
 from llpgan.training.augmentation import AUGMENTATIONS, Augment, named_augmentation
 from llpgan.training.batches import BagBatch
 from llpgan.training.chunked_gradients import changed
-from llpgan.training.instance_terms.instance_term import InstanceTerm, require
+from llpgan.training.instance_terms.instance_term import InstanceTerm, is_number, require
 from llpgan.training.instance_terms.network_modes import statistics_kept
-from llpgan.training.losses.assignment import assigned_labels, confident_targets
+from llpgan.training.losses.assignment import LARGEST_BAG, assigned_labels, confident_targets
 from llpgan.training.losses.transport import self_training_loss, transport_plan
 from llpgan.training.players import Player
 
@@ -44,14 +44,21 @@ class SelfTraining(InstanceTerm):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require(0 <= self.confidence <= 1, "confidence", self.confidence, "a number from 0 to 1")
-        known = self.view is None or callable(self.view) or self.view in AUGMENTATIONS
+        require(isinstance(self.soft, bool), "soft", self.soft, "True or False")
+        is_share = is_number(self.confidence) and 0 <= self.confidence <= 1
+        require(is_share, "confidence", self.confidence, "a number from 0 to 1")
+        known = self.view is None or callable(self.view) or self.view in list(AUGMENTATIONS)
         require(known, "view", self.view, f"a function, or one of {', '.join(AUGMENTATIONS)}")
 
     @property
     def sees_instances_again(self) -> bool:
         """If there is a view."""
         return self.view is not None
+
+    @property
+    def largest_bag(self) -> int | None:
+        """Of assignments; soft labels have no limit."""
+        return None if self.soft else LARGEST_BAG
 
     def __call__(self, classifier: Player, batch: BagBatch, logits: Tensor) -> Tensor:
         """See :class:`InstanceTerm`."""

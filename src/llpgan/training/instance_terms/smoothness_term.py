@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from llpgan.training.batches import BagBatch
 from llpgan.training.chunked_gradients import changed
 from llpgan.training.input_scaling import Scaling
-from llpgan.training.instance_terms.instance_term import InstanceTerm, require
+from llpgan.training.instance_terms.instance_term import InstanceTerm, is_number, require
 from llpgan.training.instance_terms.network_modes import statistics_kept, without_chance
 from llpgan.training.losses.smoothness import adversarial_changes, divergence
 from llpgan.training.players import Player
@@ -43,8 +43,9 @@ class Smoothness(InstanceTerm):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require(self.length is None or self.length > 0, "length", self.length, "a number above 0, or None")
-        require(self.probe > 0, "probe", self.probe, "a number above 0")
+        is_length = self.length is None or (is_number(self.length) and self.length > 0)
+        require(is_length, "length", self.length, "a number above 0, or None")
+        require(is_number(self.probe) and self.probe > 0, "probe", self.probe, "a number above 0")
 
     @property
     def sees_instances_again(self) -> bool:

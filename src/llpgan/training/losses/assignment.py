@@ -30,6 +30,10 @@ class AssignmentLoss(BagLoss):
     weight: float = 0.5
     confidence: float = 0.6
 
+    def largest_bag(self, n_classes: int) -> int:
+        """See :class:`BagLoss`."""
+        return LARGEST_BAG
+
     def __call__(
         self, logits: Tensor, bag_index: Tensor, proportions: Tensor, full_sizes: Tensor | None = None
     ) -> Tensor:

@@ -18,6 +18,24 @@ class BagLoss(ABC):
     grows_with_bags: ClassVar[bool] = False
     """Whether it is about m times the cross-entropy of the mean prediction, for bags of m instances."""
 
+    needs_whole_bags: ClassVar[bool] = False
+    """Whether samples from bags (``mini_bag_size``) are not enough."""
+
+    def largest_bag(self, n_classes: int) -> int | None:
+        """Return the size of the largest bag that the loss can take.
+
+        Parameters
+        ----------
+        n_classes : int
+            The number of classes.
+
+        Returns
+        -------
+        int or None
+            The number of instances; None if there is no limit.
+        """
+        return None
+
     @abstractmethod
     def __call__(
         self, logits: Tensor, bag_index: Tensor, proportions: Tensor, full_sizes: Tensor | None = None

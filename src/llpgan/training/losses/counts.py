@@ -28,10 +28,15 @@ class CountLoss(BagLoss):
     heads: str = "softmax"
 
     grows_with_bags: ClassVar[bool] = True
+    needs_whole_bags: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.heads not in HEADS:
             raise ValueError(f"heads={self.heads!r}: give one of {', '.join(HEADS)}")
+
+    def largest_bag(self, n_classes: int) -> int:
+        """See :class:`BagLoss`."""
+        return largest_bag(n_classes)
 
     def __call__(
         self, logits: Tensor, bag_index: Tensor, proportions: Tensor, full_sizes: Tensor | None = None
@@ -111,8 +116,13 @@ def log_count_probability(log_is: Tensor, log_is_not: Tensor, sizes: Tensor, cou
     return log_sum(one + _at(other, rest), 2)
 
 
+def largest_bag(n_classes: int) -> int:
+    """The size of the largest bag whose likelihood fits in memory."""
+    return int((MOST_CELLS / n_classes) ** 0.5)
+
+
 def _refuse_large(sizes: Tensor, n_classes: int) -> None:
-    if (size := int(sizes.max())) > (most := int((MOST_CELLS / n_classes) ** 0.5)):
+    if (size := int(sizes.max())) > (most := largest_bag(n_classes)):
         raise ValueError(
             f"bag {int(sizes.argmax())} of the step has {size} instances; the count likelihood of {n_classes} "
             f"classes is for bags of up to {most}: use proportion_loss='moments' for larger ones"

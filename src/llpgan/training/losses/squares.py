@@ -17,6 +17,7 @@ class DebiasedSquareLoss(BagLoss):
 
     fewest_bags: ClassVar[int] = 3  # an epoch dealt to steps of up to three leaves none with a single bag
     grows_with_bags: ClassVar[bool] = True
+    needs_whole_bags: ClassVar[bool] = True
 
     def __call__(
         self, logits: Tensor, bag_index: Tensor, proportions: Tensor, full_sizes: Tensor | None = None
