@@ -204,6 +204,12 @@ def test_colours_of_16_bits_are_refused(ending, tmp_path):
         ImageEncoder("path", (3, 4, 4)).encode(open_rows({"path": [str(path)]}))
 
 
+def test_a_store_is_not_taken_for_a_folder_of_images(tmp_path):
+    (tmp_path / "store.json").write_text("{}")
+    with pytest.raises(ValueError, match="is a store of bags; give the file or folder that it was made from"):
+        open_rows(tmp_path)
+
+
 def test_what_is_transparent_is_white(tmp_path):
     pixels = np.zeros((6, 5, 4), dtype=np.uint8)
     pixels[2:4, :, 3] = 255  # a black bar, and nothing around it

@@ -24,7 +24,7 @@ from llpgan.utils.parameter_checks import StrOptions
 
 _INDENT, _NARROWEST, _WIDEST = 26, 60, 100
 _LONG, _LONGEST = 100, 160  # characters of a sentence on a setting; on one that is one of a few names
-_CONFIG = "A file of options (YAML); --print_config writes one."
+_CONFIG = "A file of options (YAML); --print_config prints one."
 _ROLE = re.compile(r":\w+:`~?(?:[\w.]*\.)?(\w+)`")  # :class:`~llpgan.bags.Bags`
 _NONE = re.compile(r" ?\bNone means (?:that )?((?:[^.]|\.(?=\w))*)\.?")  # a point may stand inside a number
 _SENTENCE_END = re.compile(r"\. (?=[A-Z\"])")

@@ -37,6 +37,10 @@ def open_rows(source: Any, text: Text = (), ids: Text = ()) -> Rows:
         return source
     path = Path(source) if isinstance(source, str | Path) else None
     if path is not None and path.is_dir():
+        from llpgan.tables.store.store_folder import is_store
+
+        if is_store(path):
+            raise ValueError(f"{path} is a store of bags; give the file or folder that it was made from")
         return open_folder(path)
     if path is not None and path.is_file() and is_image(path):
         return open_image(path)
