@@ -8,8 +8,10 @@ from textwrap import fill
 from typing import Any, TypeVar
 
 from matplotlib import rc_context
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from llpgan.utils.atomic_files import whole_file
@@ -72,11 +74,16 @@ def panels(draws: Sequence[Draw], n_columns: int | None = None, size: tuple[floa
 
 
 def _share_legend(figure: Figure) -> None:
-    """One legend below, where one chart has all lines of the others, or very many: inside, it would hide some."""
+    """One legend below, where charts agree on their lines, or have very many: inside, it would hide some."""
     entries = [axes.get_legend_handles_labels() for axes in figure.axes]
-    handles, labels = max(entries, key=lambda entry: len(entry[1]), default=([], []))
+    longest_first = sorted(entries, key=lambda entry: -len(entry[1]))
+    pairs = [pair for handles, labels in longest_first for pair in zip(labels, handles, strict=True)]
+    shared = dict(reversed(pairs))  # of each label the first handle
+    labels = list(dict.fromkeys(label for label, _ in pairs))
+    handles = [shared[label] for label in labels]
     is_crowded = len(entries) > 1 or len(labels) > _LINES_WITHIN
-    if not labels or not is_crowded or any(set(others) - set(labels) for _, others in entries):
+    agree = len({(label, _colour(handle)) for label, handle in pairs}) == len(labels)
+    if not labels or not is_crowded or not agree or len(set(map(_colour, handles))) < len(labels):
         return
     for axes in figure.axes:
         if (own := axes.get_legend()) is not None:
@@ -86,6 +93,11 @@ def _share_legend(figure: Figure) -> None:
     n_lines = -(-len(labels) // n_beside)
     figure.set_figheight(figure.get_figheight() + 0.2 * n_lines)
     figure.legend(handles, labels, loc="outside lower center", ncols=n_beside, fontsize=9)
+
+
+def _colour(handle: Artist) -> object:
+    """Of a line; other marks are told apart by their label."""
+    return handle.get_color() if isinstance(handle, Line2D) else handle.get_label()
 
 
 def method_colour(label: str, method: str) -> str:
