@@ -11,6 +11,7 @@ from llpgan.training.instance_terms import INSTANCE_TERMS, Entropy, SelfTraining
 from llpgan.training.losses.moments import MomentLoss
 from tests.estimators.test_methods_since import assert_same_weights, ragged_bags
 from tests.plain import plain_mlp
+from tests.training.test_distributed import script_of, torchrun
 
 SETTINGS = {"epochs": 4, "random_state": 0}
 PRESETS = {
@@ -78,6 +79,32 @@ def test_terms_in_chunks_end_with_the_same_model(method):
         for size in (None, 5)
     )
     np.testing.assert_allclose(chunked, whole, rtol=1e-6)
+
+
+TRAINING = """
+    import os, sys
+    import torch
+    from tests.estimators.test_combined_parts import game_with_terms
+    torch.set_num_threads(1)
+    torch.save(game_with_terms().classifier_.state_dict(), f"{sys.argv[1]}/{os.environ['RANK']}.pt")
+"""
+
+
+def game_with_terms():
+    settings = {"classifier": plain_mlp, "bags_per_step": 4, "precision": "64-true", "proportion_loss": "counts"}
+    terms = [SelfTraining(soft=True, view=torch.neg), "entropy"]
+    return LLPGAN(instance_terms=terms, **settings, **SETTINGS).fit_bags(ragged_bags())
+
+
+@pytest.mark.slow
+def test_two_processes_end_with_the_weights_of_one(tmp_path):
+    process = torchrun(script_of(TRAINING, tmp_path), tmp_path)
+    _, said = process.communicate(timeout=300)
+    assert process.returncode == 0, said
+    first, second = (torch.load(tmp_path / f"{rank}.pt", weights_only=True) for rank in range(2))
+    for name, value in game_with_terms().classifier_.state_dict().items():
+        torch.testing.assert_close(first[name], second[name], rtol=0, atol=0)
+        torch.testing.assert_close(first[name], value, rtol=1e-6, atol=1e-6)
 
 
 def test_parts_with_settings_of_their_own_are_saved(bags, tmp_path):
