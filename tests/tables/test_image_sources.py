@@ -204,6 +204,13 @@ def test_colours_of_16_bits_are_refused(ending, tmp_path):
         ImageEncoder("path", (3, 4, 4)).encode(open_rows({"path": [str(path)]}))
 
 
+def test_an_image_in_the_folder_of_no_bag_is_told(tmp_path, save):
+    for name in ("cats/1.png", "dogs/1.png", "stray.png"):
+        save(name)
+    with pytest.raises(ValueError, match="an image lies directly in .*, in the folder of no bag"):
+        Bags.from_tables(tmp_path, RESULTS)
+
+
 def test_a_store_is_not_taken_for_a_folder_of_images(tmp_path):
     (tmp_path / "store.json").write_text("{}")
     with pytest.raises(ValueError, match="is a store of bags; give the file or folder that it was made from"):

@@ -62,7 +62,7 @@ def predict(
         kept = [*([stream.image] if stream.image else []), *_names(keep, stream)]
         tables = (predictions(loaded, rows, kept) for rows in stream.parts(loaded.instance_shape_))
         n_rows = _write(tables, aside, writer)
-    terminal(stderr=True).print(f"saved {out}: {n_rows:,} rows")
+    terminal(stderr=True).print(f"saved {out}: {n_rows:,} row{'s' * (n_rows != 1)}")
     return n_rows
 
 

@@ -114,6 +114,10 @@ class BagTable:
         """The row of each bag of instances. Bags without a row are refused; rows without a bag get a word."""
         place = {bag: row for row, bag in enumerate(self.ids)}
         lacking = [bag for bag in bag_ids if bag not in place]
+        if "." in lacking:  # what the folder of images calls itself
+            raise ValueError(
+                f"an image lies directly in {instances_file}, in the folder of no bag: move it into that of its bag"
+            )
         if lacking:
             raise ValueError(
                 f"bag {lacking[0]!r}{and_more(lacking)} of {instances_file} has no row in {self.file}"

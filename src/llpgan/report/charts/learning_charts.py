@@ -16,6 +16,7 @@ _TOGETHER = {
     "Loss of bags": ("proportion_loss", "held_out_loss"),
     "Classifier against generator": ("real_loss", "fake_loss", "generator_loss"),
     "Uncertainty of single predictions": ("entropy",),
+    "Terms on single instances": ("smoothness", "self_training_loss"),
 }
 _MOST_ALONE = 6  # curves of a monitor's own figures
 

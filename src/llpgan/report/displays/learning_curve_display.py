@@ -20,8 +20,11 @@ IN_WORDS = {
     "fake_loss": "classifier, on generated ones",
     "generator_loss": "generator",
     "entropy": "entropy",
+    "smoothness": "smoothness of predictions",
+    "self_training_loss": "labels of its own",
 }
 NOT_CURVES = frozenset({"epoch", "seconds", "held_out_error"})
+_LINES = ("-", "--", ":", "-.")
 _MOST_HOVER = 200  # points of a curve that have a text
 Points = tuple[tuple[float, float], ...]
 
@@ -182,7 +185,7 @@ class LearningCurveDisplay(Display):
         ax, colours = axes_or_new(ax), palette or Palette.of_matplotlib()
         hover: dict[str, list[str]] = {}
         for place, (name, points) in enumerate(self.curves.items()):
-            hover[f"curve-{place}"] = self._draw(ax, name, points, colours.series[place % 3], place)
+            hover[f"curve-{place}"] = self._draw(ax, name, points, colours, place)
         if self.marked is not None:
             ax.axvline(self.marked, color=colours.soft, linewidth=1, linestyle=DASHED, label="kept")
         quiet(ax, "y", colours)
@@ -197,11 +200,13 @@ class LearningCurveDisplay(Display):
             legend_below(ax)
         return self._drawn_on(ax, hover)
 
-    def _draw(self, ax: Axes, name: str, points: Points, colour: str, place: int) -> list[str]:
-        """A curve, and points that cannot be seen but have a text."""
+    def _draw(self, ax: Axes, name: str, points: Points, colours: Palette, place: int) -> list[str]:
+        """A curve, and points that cannot be seen but have a text; after three colours the next kind of line."""
+        colour, line = colours.series[place % 3], _LINES[place // 3 % len(_LINES)]
         x, y = np.array(points).T
         few = (len(points) < 12 and name in self.deviations) or len(points) < 3
-        ax.plot(x, y, color=colour, label=name, linewidth=2, marker="o" if few else None, zorder=3 - 0.1 * place)
+        marker = "o" if few else None
+        ax.plot(x, y, line, color=colour, label=name, linewidth=2, marker=marker, zorder=3 - 0.1 * place)
         if name in self.deviations:
             ax.errorbar(x, y, yerr=self.deviations[name], fmt="none", ecolor=colour, elinewidth=1.2, capsize=3)
         chosen = np.unique(np.linspace(0, len(x) - 1, min(len(x), _MOST_HOVER)).astype(np.int64))

@@ -87,8 +87,8 @@ def image_shape(shape: Shape) -> tuple[int, int, int]:
     """Channels, height and width; refuses what is not an image, and images whose channels come last."""
     if len(shape) != 3:
         raise ValueError(
-            f"this network is for images (channels, height, width), got instances of shape {shape}; "
-            f"X[:, None] gives images of one channel their channel"
+            f"this network is for images (channels, height, width), got instances of shape {shape}"
+            + ("; X[:, None] gives images of one channel their channel" if len(shape) == 2 else "")
         )
     channels, height, width = shape
     if channels > 4 >= width:
