@@ -207,7 +207,7 @@ def test_colours_of_16_bits_are_refused(ending, tmp_path):
 def test_an_image_in_the_folder_of_no_bag_is_told(tmp_path, save):
     for name in ("cats/1.png", "dogs/1.png", "stray.png"):
         save(name)
-    with pytest.raises(ValueError, match="an image lies directly in .*, in the folder of no bag"):
+    with pytest.raises(ValueError, match=r"an image lies directly in .*, in the folder of no bag"):
         Bags.from_tables(tmp_path, RESULTS)
 
 

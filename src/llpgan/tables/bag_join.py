@@ -116,7 +116,7 @@ class BagTable:
         lacking = [bag for bag in bag_ids if bag not in place]
         if "." in lacking:  # what the folder of images calls itself
             raise ValueError(
-                f"an image lies directly in {instances_file}, in the folder of no bag: move it into that of its bag"
+                f"an image lies directly in {instances_file}, in the folder of no bag: move it to its bag"
             )
         if lacking:
             raise ValueError(
