@@ -4,6 +4,7 @@ See :mod:`benchmarks.settings_by_bags`. All 60,000 training images, a fifth of t
 """
 
 from functools import partial
+from typing import Any
 
 from benchmarks.data_folders import folder_of
 from benchmarks.lenet import lenet, one_pixel_shifts
@@ -25,12 +26,12 @@ _counts, _labels = (
     for method in (CountLLP, LLPDC)
 )
 _on_views = partial(_labels, proportion_loss="counts", soft=True, view="distortions_and_flips", ramp_until=0.4)
+_RISING: dict[str, Any] = {"learning_rate": 0.003, "warm_up": 0.3, "augment": one_pixel_shifts}
 CANDIDATES = {
     "counts": _counts(),
     "counts, soft labels on distorted views": _on_views(),
-    "the same, rate rising to 0.003, shifts of a pixel": _on_views(
-        learning_rate=0.003, warm_up=0.3, augment=one_pixel_shifts
-    ),
+    "the same, rate rising to 0.003, shifts of a pixel": _on_views(**_RISING),
+    "the same, debiased squares instead of counts": _on_views(**_RISING).set_params(proportion_loss="dsq"),
 }
 
 
