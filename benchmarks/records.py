@@ -27,6 +27,17 @@ from llpgan.estimators.deep import DeepClassifier
 from llpgan.training.networks import ladder_mnist_classifier
 
 LENET_5: dict[str, Any] = {"classifier": lenet, "activation": "relu"}
+ON_VIEWS: dict[str, Any] = {
+    "proportion_loss": "counts",
+    "soft": True,
+    "augment": one_pixel_shifts,
+    "view": "distortions_and_flips",
+    "ramp_until": 0.4,
+    "learning_rate": 0.003,
+    "warm_up": 0.1,
+    "weight_decay": 0.1,
+    **LENET_5,
+}
 LADDER: dict[str, Any] = {"classifier": ladder_mnist_classifier, "activation": "relu"}
 
 
@@ -58,41 +69,12 @@ RECORDS = {
         CountLLP(augment="shifts", epochs=25, **LADDER),
         bag_sizes=(64, 16),
     ),
-    "fashion": Record(
-        "fashion-mnist",
-        "LeNet-5",
-        LLPDC(
-            proportion_loss="counts",
-            soft=True,
-            augment=one_pixel_shifts,
-            view="distortions_and_flips",
-            ramp_until=0.4,
-            learning_rate=0.003,
-            warm_up=0.1,
-            weight_decay=0.1,
-            epochs=100,
-            **LENET_5,
-        ),
-        bag_sizes=(128,),
-        draws=2,
-    ),
+    "fashion": Record("fashion-mnist", "LeNet-5", LLPDC(epochs=100, **ON_VIEWS), bag_sizes=(128,), draws=2),
     # More weight on its own labels. Held-out bags preferred the former weight, and they were right.
     "fashion-long": Record(
         "fashion-mnist",
         "LeNet-5",
-        LLPDC(
-            proportion_loss="counts",
-            self_training_weight=2.0,
-            soft=True,
-            augment=one_pixel_shifts,
-            view="distortions_and_flips",
-            ramp_until=0.4,
-            learning_rate=0.003,
-            warm_up=0.1,
-            weight_decay=0.1,
-            epochs=120,
-            **LENET_5,
-        ),
+        LLPDC(self_training_weight=2.0, epochs=120, **ON_VIEWS),
         bag_sizes=(128,),
         draws=2,
     ),

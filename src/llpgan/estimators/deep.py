@@ -438,7 +438,11 @@ class DeepClassifier(LLPClassifier):
         list of InstanceTerm
             Those of the method itself, then those of ``instance_terms``.
         """
-        return terms_of(self.instance_terms)
+        return [*self._own_terms(), *terms_of(self.instance_terms)]
+
+    def _own_terms(self) -> list[InstanceTerm]:
+        """Those that the method has by itself."""
+        return []
 
     def _fit_to_bags(self, bags: Bags) -> dict[str, Any]:
         """What an objective has to know of the loss of bags and of terms beside it."""

@@ -67,15 +67,8 @@ class DLLP(DeepClassifier):
         "entropy_weight": [Interval(Real, 0, None, closed="left")],
     }
 
-    def terms(self) -> list[InstanceTerm]:
-        """List the terms on single instances that stand beside the loss of bags.
-
-        Returns
-        -------
-        list of InstanceTerm
-            Those of the method itself, then those of ``instance_terms``.
-        """
-        return [Entropy(weight=self.entropy_weight), *super().terms()]
+    def _own_terms(self) -> list[InstanceTerm]:
+        return [Entropy(weight=self.entropy_weight), *super()._own_terms()]
 
     def _objective(self, bags: Bags, fabric: Fabric) -> Objective:
         classifier = self._player(self._fresh_networks(bags)["classifier"], fabric)

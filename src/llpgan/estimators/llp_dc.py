@@ -70,14 +70,7 @@ class LLPDC(DLLPVariant):
         "ramp_until": [Interval(Real, 0, 1, closed="both")],
     }
 
-    def terms(self) -> list[InstanceTerm]:
-        """List the terms on single instances that stand beside the loss of bags.
-
-        Returns
-        -------
-        list of InstanceTerm
-            Those of the method itself, then those of ``instance_terms``.
-        """
+    def _own_terms(self) -> list[InstanceTerm]:
         labels = SelfTraining(
             weight=self.self_training_weight,
             ramp_until=self.ramp_until,
@@ -85,4 +78,4 @@ class LLPDC(DLLPVariant):
             confidence=self.confidence,
             view=self.view,
         )
-        return [labels, *super().terms()]
+        return [labels, *super()._own_terms()]

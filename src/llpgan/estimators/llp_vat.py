@@ -66,15 +66,8 @@ class LLPVAT(DLLP):
         "probe": [Interval(Real, 0, None, closed="neither")],
     }
 
-    def terms(self) -> list[InstanceTerm]:
-        """List the terms on single instances that stand beside the loss of bags.
-
-        Returns
-        -------
-        list of InstanceTerm
-            Those of the method itself, then those of ``instance_terms``.
-        """
+    def _own_terms(self) -> list[InstanceTerm]:
         smoothness = Smoothness(
             weight=self.smoothness_weight, ramp_until=self.ramp_until, length=self.length, probe=self.probe
         )
-        return [smoothness, *super().terms()]
+        return [smoothness, *super()._own_terms()]

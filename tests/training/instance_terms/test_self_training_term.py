@@ -12,7 +12,7 @@ from llpgan.training.instance_terms import SelfTraining
 from llpgan.training.losses import proportion_loss
 from llpgan.training.losses.transport import self_training_loss
 from tests.plain import plain_mlp
-from tests.training.instance_terms.test_smoothness_term import objective_with
+from tests.training.instance_terms.test_smoothness_term import assert_went_down, objective_with
 
 
 def objective_of(network, bags, at_once=None, **settings):
@@ -36,9 +36,7 @@ def test_the_step_is_that_of_its_loss_whole_and_in_chunks(view, at_once, bags):
     loss = proportion_loss(logits, batch.bag_index, batch.proportions) + 0.5 * self_training_loss(there, targets)
     gradients = torch.autograd.grad(loss, list(network.parameters()))
     objective.step(BagDataset(bags, at_once=at_once).batch(range(10)))
-    after = objective.classifier.bare.parameters()
-    for before, gradient, now in zip(network.parameters(), gradients, after, strict=True):
-        torch.testing.assert_close(now, before - gradient)
+    assert_went_down(objective, network, gradients)
 
 
 def test_the_weight_rises(bags):

@@ -29,6 +29,13 @@ def objective_of(network, bags, at_once=None, weight=0.5, precision="64-true"):
     return objective_with(Smoothness(weight=weight, length=0.5), network, bags, at_once, precision)
 
 
+def assert_went_down(objective, network, gradients):
+    """The classifier took a step of length one from the network's weights."""
+    after = objective.classifier.bare.parameters()
+    for before, gradient, now in zip(network.parameters(), gradients, after, strict=True):
+        torch.testing.assert_close(now, before - gradient)
+
+
 @pytest.mark.parametrize("at_once", [None, 16])
 def test_the_step_is_that_of_its_loss_whole_and_in_chunks(at_once, bags):
     """In chunks the adversary's random starts are drawn for a chunk at a time, and alike in both passes."""
@@ -50,9 +57,7 @@ def test_the_step_is_that_of_its_loss_whole_and_in_chunks(at_once, bags):
     gradients = torch.autograd.grad(loss, list(network.parameters()))
     torch.manual_seed(1)
     objective.step(BagDataset(bags, at_once=at_once).batch(range(10)))
-    after = objective.classifier.bare.parameters()
-    for before, gradient, now in zip(network.parameters(), gradients, after, strict=True):
-        torch.testing.assert_close(now, before - gradient)
+    assert_went_down(objective, network, gradients)
 
 
 def test_the_weight_rises(bags):
