@@ -10,6 +10,7 @@ from torch import nn
 
 from llpgan import DLLP, LLPGAN, Bags
 from llpgan.estimators.training_setup import checkpoint_of, epochs_of
+from llpgan.training.input_scaling import Unscaling
 from llpgan.training.losses import proportion_bound, undo_bound
 from llpgan.training.networks import ladder_mnist_classifier, mlp_classifier, mlp_generator
 
@@ -102,6 +103,21 @@ def test_a_module_of_your_own_is_copied_and_trained_from_its_weights(bags):
     model = DLLP(classifier=network, epochs=1, learning_rate=1e-6, random_state=0).fit_bags(bags)
     assert torch.equal(network.head.weight, before)
     torch.testing.assert_close(model.classifier_[1].head.weight, before, atol=1e-4, rtol=0)
+
+
+@pytest.mark.parametrize("shape", [(5,), (1, 8, 8)], ids=["table", "images"])
+def test_training_continues_from_the_networks_of_a_fitted_model(shape):
+    rng = np.random.default_rng(0)
+    X = 100 + 50 * rng.normal(size=(64, *shape))  # far from the range that networks like
+    bags = Bags.from_labels(X, (X.mean(tuple(range(1, X.ndim))) > 100).astype(int), np.arange(64) // 8)
+    first = LLPGAN(epochs=3, average=0.0, random_state=0).fit_bags(bags)
+    again = LLPGAN(
+        classifier=first.classifier_, generator=first.generator_, epochs=1, learning_rate=1e-12, random_state=0
+    ).fit_bags(bags)
+    np.testing.assert_allclose(again.predict_proba(X), first.predict_proba(X), atol=1e-5)
+    for weights, before in zip(again.generator_.parameters(), first.generator_.parameters(), strict=True):
+        torch.testing.assert_close(weights, before)
+    assert sum(isinstance(part, Unscaling) for part in again.generator_.modules()) == 1
 
 
 def test_a_function_that_makes_the_network(images):

@@ -37,7 +37,7 @@ from llpgan.training.coarse_images import COARSEST, check_coarse, half_size, sho
 from llpgan.training.devices import device_named, launched, precision_for
 from llpgan.training.distributed import Ranks
 from llpgan.training.epoch_history import EpochHistory
-from llpgan.training.input_scaling import Scaling
+from llpgan.training.input_scaling import Scaling, behind_scaling
 from llpgan.training.instance_terms import INSTANCE_TERMS, InstanceTerm
 from llpgan.training.instance_terms.named_terms import Terms, terms_of
 from llpgan.training.launch_environment import processes
@@ -73,8 +73,9 @@ class DeepClassifier(LLPClassifier):
     classifier : torch.nn.Module or callable, default=None
         The network: a module that returns logits and features for a batch of instances, or a callable that makes
         one from the shape of an instance, the number of classes and the activation. A module is copied, and
-        training starts from its weights. None means the network that suits the shape of the instances. See
-        :func:`~llpgan.training.networks.default_pair` for these networks.
+        training starts from its weights; ``model.classifier_`` continues from a fitted model. None means the
+        network that suits the shape of the instances. See :func:`~llpgan.training.networks.default_pair` for these
+        networks.
     activation : {"leaky_relu", "relu"}, default="leaky_relu"
         The activation of the networks that are made: "leaky_relu", as in the authors' code, or "relu", as in the
         text of the paper.
@@ -343,7 +344,7 @@ class DeepClassifier(LLPClassifier):
 
     def _networks(self, scaling: Scaling) -> dict[str, nn.Module]:
         """The untrained networks by name; when trained, they are the attributes of that name and an underscore."""
-        return {"classifier": quick(nn.Sequential(scaling, self._classifier()))}
+        return {"classifier": quick(behind_scaling(self._classifier(), scaling))}
 
     def restore_training(self, weights: Mapping[str, Array]) -> None:
         """Make what training left: the networks, from the settings and from saved weights, and the history.

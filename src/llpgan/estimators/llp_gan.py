@@ -14,7 +14,7 @@ from torch import nn
 from llpgan.bags import Bags
 from llpgan.estimators.deep import DeepClassifier
 from llpgan.training.critics import CRITICS, CriticObjective, critic_head
-from llpgan.training.input_scaling import Scaling, Unscaling
+from llpgan.training.input_scaling import Scaling, before_unscaling
 from llpgan.training.launch_environment import processes
 from llpgan.training.networks import ACTIVATIONS, MakeGenerator, check_generator, default_pair
 from llpgan.training.networks.network_making import made, quick
@@ -170,7 +170,7 @@ class LLPGAN(DeepClassifier):
 
     def _networks(self, scaling: Scaling) -> dict[str, nn.Module]:
         classifier = super()._networks(scaling)
-        return {**classifier, "generator": quick(nn.Sequential(self._generator(), Unscaling(scaling)))}
+        return {**classifier, "generator": quick(before_unscaling(self._generator(), scaling))}
 
     def _keep(self, classifier: nn.Module, objective: Objective) -> None:
         super()._keep(classifier, objective)

@@ -1,6 +1,7 @@
 """The range that networks like: images in [−1, 1], as the generators' tanh; table columns with mean 0, sd 1."""
 
 import warnings
+from typing import cast
 
 import numpy as np
 import torch
@@ -62,6 +63,18 @@ class Unscaling(nn.Module):
     def forward(self, scaled: Tensor) -> Tensor:
         """Instances as the user sees them."""
         return scaled * self.scaling.spread + self.scaling.shift
+
+
+def behind_scaling(network: nn.Module, scaling: Scaling) -> nn.Sequential:
+    """The network with instances scaled for it. That of a fitted model has its scaling already, and keeps it."""
+    trained = isinstance(network, nn.Sequential) and len(network) > 0 and isinstance(network[0], Scaling)
+    return cast(nn.Sequential, network) if trained else nn.Sequential(scaling, network)
+
+
+def before_unscaling(network: nn.Module, scaling: Scaling) -> nn.Sequential:
+    """The same for a generator, which makes instances in the user's units."""
+    trained = isinstance(network, nn.Sequential) and len(network) > 0 and isinstance(network[-1], Unscaling)
+    return cast(nn.Sequential, network) if trained else nn.Sequential(network, Unscaling(scaling))
 
 
 def _resized(images: Tensor, share: float) -> Tensor:
