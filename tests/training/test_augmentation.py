@@ -53,6 +53,14 @@ def test_distorted_images_hold_their_middle_near_the_middle():
     assert (changed.flatten(1) != images.flatten(1)).any(1).all()
 
 
+def test_weaker_distortions_move_less_and_blank_fewer():
+    torch.manual_seed(0)
+    images = torch.rand(200, 1, 16, 16).cumsum(3)  # brighter to the right, so that every change shows
+    differences = [(distortions(images, strength) - images).abs().mean() for strength in (0.0, 0.25, 0.5, 1.0)]
+    assert differences == sorted(differences)
+    assert differences[0] < 1e-4
+
+
 def test_half_of_the_images_are_mirrored():
     torch.manual_seed(0)
     images = torch.zeros(400, 1, 4, 4)

@@ -39,24 +39,25 @@ def shifts_and_flips(images: Tensor) -> Tensor:
     return flips(shifts(images))
 
 
-def distortions(images: Tensor) -> Tensor:
+def distortions(images: Tensor, strength: float = 1.0) -> Tensor:
     """Each image ``(N, C, H, W)`` turned, stretched and shifted a little, and a rectangle of many of them blank.
 
     They are turned by up to 15 degrees, stretched or shrunk by up to an eighth along each side, and shifted by up
     to a fourteenth of it. In seven of ten, a rectangle with sides of an eighth to three eighths has their mean.
+    With a ``strength`` below one, angles and lengths are as much smaller, and fewer images have a rectangle.
 
     >>> distortions(torch.ones(2, 1, 8, 8)).shape
     torch.Size([2, 1, 8, 8])
     """
     pixels = images if images.is_floating_point() else images.float()
-    moved = F.affine_grid(_small_maps(pixels), list(pixels.shape), align_corners=False)
+    moved = F.affine_grid(_small_maps(pixels, strength), list(pixels.shape), align_corners=False)
     bent = F.grid_sample(pixels, moved, padding_mode="border", align_corners=False)
-    return _with_blanks(bent).to(images.dtype)
+    return _with_blanks(bent, strength * _BLANKED).to(images.dtype)
 
 
-def distortions_and_flips(images: Tensor) -> Tensor:
+def distortions_and_flips(images: Tensor, strength: float = 1.0) -> Tensor:
     """Both: for things that look alike in a mirror."""
-    return flips(distortions(images))
+    return flips(distortions(images, strength))
 
 
 AUGMENTATIONS: dict[str, Augment] = {
@@ -97,22 +98,23 @@ def _moved(n: int, length: int, part: int, device: torch.device) -> Tensor:
     return (torch.arange(length, device=device) + offsets).clamp(0, length - 1)
 
 
-def _small_maps(images: Tensor) -> Tensor:
+def _small_maps(images: Tensor, strength: float) -> Tensor:
     """Affine maps ``(N, 2, 3)`` that turn, stretch and shift by random small amounts."""
 
     def drawn(most: float, *shape: int) -> Tensor:
-        return most * (2 * torch.rand(len(images), *shape, device=images.device, dtype=images.dtype) - 1)
+        share = 2 * torch.rand(len(images), *shape, device=images.device, dtype=images.dtype) - 1
+        return strength * most * share
 
     angle = drawn(_TURN)
     turn = torch.stack([angle.cos(), -angle.sin(), angle.sin(), angle.cos()], 1).view(-1, 2, 2)
     return torch.cat([turn * (1 + drawn(_STRETCH, 1, 2)), drawn(_MOVE, 2, 1)], 2)
 
 
-def _with_blanks(images: Tensor) -> Tensor:
-    """Images of which many have the image's mean in a random rectangle."""
+def _with_blanks(images: Tensor, share: float) -> Tensor:
+    """Images of which this share has the image's mean in a random rectangle."""
     n, _, height, width = images.shape
     inside = _stretch(n, height, images.device)[:, :, None] & _stretch(n, width, images.device)[:, None, :]
-    chosen = torch.rand(n, 1, 1, device=images.device) < _BLANKED
+    chosen = torch.rand(n, 1, 1, device=images.device) < share
     return torch.where((inside & chosen)[:, None], images.mean((2, 3), keepdim=True), images)
 
 

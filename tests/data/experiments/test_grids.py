@@ -13,6 +13,16 @@ def test_every_grid_has_the_three_presets_and_no_cell_twice(path, preset):
         assert {cell.dataset for cell in cells} <= {"digits", "digit-images"}
 
 
+@pytest.mark.parametrize("method", ["DLLP", "LLPGAN"])
+@pytest.mark.parametrize("dataset", ["cifar10", "svhn", "cifar100"])
+def test_colour_cells_of_the_paper_are_those_that_learn_on_a_cpu_but_for_epochs_and_rows(dataset, method):
+    def settings(preset):
+        cells = read_grid(FOLDER / "table1.yaml", preset)
+        return {cell.settings for cell in cells if (cell.dataset, cell.method) == (dataset, method)}
+
+    assert settings("paper") == settings("cpu")
+
+
 def test_a_block_is_the_product_of_its_lists(tmp_path):
     grid = tmp_path / "grid.yaml"
     grid.write_text(
