@@ -18,7 +18,7 @@ def test_every_grid_has_the_three_presets_and_no_cell_twice(path, preset):
 def test_colour_cells_of_the_paper_are_those_that_learn_on_a_cpu_but_for_epochs_and_rows(dataset, method):
     def settings(preset):
         cells = read_grid(FOLDER / "table1.yaml", preset)
-        return {cell.settings for cell in cells if (cell.dataset, cell.method) == (dataset, method)}
+        return {repr(cell.settings) for cell in cells if (cell.dataset, cell.method) == (dataset, method)}
 
     assert settings("paper") == settings("cpu")
 
