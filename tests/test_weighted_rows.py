@@ -10,7 +10,7 @@ import pytest
 import torch
 from sklearn.base import clone
 
-from llpgan import DLLP, AlterSVM, BagLogistic, Bags, InvCal, LaplacianMeanMap, MeanMap
+from llpgan import DLLP, LLPVAT, AlterSVM, BagLogistic, Bags, InvCal, LaplacianMeanMap, MeanMap
 from llpgan.bags.known_shares import KnownShares
 from llpgan.cli import main
 from llpgan.estimators import METHODS, estimator_class
@@ -102,8 +102,8 @@ def test_every_method_takes_weights_or_says_that_it_cannot(name, weighted_and_re
 @pytest.mark.parametrize(
     ("takes", "given"),
     [
-        ("takes_weights", dict(weights=np.ones(240))),
-        ("takes_bag_weights", dict(bag_weights=np.ones(12))),
+        ("takes_weights", dict(weights=1.0 + np.arange(240) % 2)),
+        ("takes_bag_weights", dict(bag_weights=1.0 + np.arange(12) % 2)),
         ("takes_partial", dict(known=KnownShares(np.zeros((12, 2)), np.ones((12, 2)), None, np.full(12, 20.0)))),
     ],
 )
@@ -164,6 +164,30 @@ def test_weights_that_are_none_are_named(weights, said):
     shares = {"a": [0.5, 0.5], "b": [0.2, 0.8]}
     with pytest.raises(ValueError, match=said):
         Bags.from_arrays([[1.0], [2.0], [3.0]], ["a", "a", "b"], shares, weights=weights)
+
+
+@pytest.mark.parametrize("scale", [1.0, 2.5])
+def test_weights_that_are_all_the_same_weigh_nothing(rows, scale):
+    plain = Bags.from_labels(*rows[:3])
+    weighted = replace(plain, weights=np.full(240, scale), bag_weights=np.full(12, scale))
+    settings = dict(epochs=2, random_state=0, calibrate=False, validation_fraction=0.2)
+    for method in (DLLP(**settings), DLLP(proportion_loss="counts", **settings), LLPVAT(**settings)):
+        models = [clone(method).fit_bags(bags) for bags in (plain, weighted)]
+        np.testing.assert_array_equal(*(model.predict_proba(plain.instances) for model in models))
+    np.testing.assert_array_equal(weighted.totals, scale * plain.totals)  # how many rows they stand for
+
+
+def test_weights_of_one_are_no_weights(rows):
+    bags = Bags.from_labels(*rows[:3], weights=np.ones(240))
+    assert replace(bags, bag_weights=np.ones(12)).bag_weights is bags.weights is None
+    assert bags.digest == Bags.from_labels(*rows[:3]).digest
+    assert bags.with_labels([0], [1]).bag_weights is None
+
+
+def test_some_of_the_bags_keep_their_weight(rows):
+    weights = np.where(rows[2] < 6, 3.0, 1.0)
+    some = Bags.from_labels(*rows[:3], weights=weights).subset([0, 1])
+    np.testing.assert_array_equal(some.totals, [60, 60])
 
 
 @pytest.fixture
@@ -257,6 +281,6 @@ def test_labels_that_cannot_be_are_named(rows, given, said):
 
 
 def test_a_method_that_cannot_weigh_bags_says_so(rows):
-    bags = Bags.from_labels(*rows[:3]).with_labels([0], [1])
+    bags = Bags.from_labels(*rows[:3]).with_labels([0], [1], weight=2.0)
     with pytest.raises(ValueError, match="MeanMap cannot weigh bags"):
         MeanMap().fit_bags(bags)

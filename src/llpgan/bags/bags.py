@@ -51,13 +51,14 @@ class Bags:
         The encoder that turned the rows of a user's table into these instances. A model uses it to encode new
         rows.
     weights : ndarray of shape (n_samples,), default=None
-        How much each row counts in its bag. None means that all rows count the same; a weight of three is the same
-        as the row three times.
+        How much each row counts in its bag: a weight of three is the same as the row three times. None means that
+        each row counts once; weights of one become None.
     known : KnownShares, default=None
         What is known of the shares, if it is less than a full, exact vector. ``proportions`` then holds one vector
         that it allows, and methods that need all shares refuse such bags.
     bag_weights : ndarray of shape (n_bags,), default=None
-        How much each bag counts beside the others. None means that all bags count the same.
+        How much each bag counts beside the others. None means that all bags count the same; weights of one become
+        None.
     tolerance : float, default=0.01
         Proportions whose sum differs from one by at most this much are normalized; larger differences raise an
         error.
@@ -105,9 +106,11 @@ class Bags:
             validation.no_weightless_bag(self.totals, self.bag_ids)
             if self.known is not None:  # a row of weight three is three rows, also beside noise
                 object.__setattr__(self, "known", replace(self.known, sizes=self.totals))
+            if (self.weights == 1).all():
+                object.__setattr__(self, "weights", None)
         if self.bag_weights is not None:
             found = validation.weights(self.bag_weights, self.n_bags, "bag_weights")
-            object.__setattr__(self, "bag_weights", found)
+            object.__setattr__(self, "bag_weights", None if (found == 1).all() else found)
         with array_input.argument("proportions"):
             proportions = validation.proportions(self.proportions, self.bag_ids, tolerance, self.classes.tolist())
         object.__setattr__(self, "proportions", proportions)
@@ -580,6 +583,16 @@ class Bags:
         return np.ones(len(self.bag_index)) if self.weights is None else self.weights
 
     @cached_property
+    def uneven_weights(self) -> NDArray[np.float64] | None:
+        """The weights of rows; None where all rows count the same."""
+        return _if_uneven(self.weights)
+
+    @cached_property
+    def uneven_bag_weights(self) -> NDArray[np.float64] | None:
+        """The weights of bags; None where all bags count the same."""
+        return _if_uneven(self.bag_weights)
+
+    @cached_property
     def starts(self) -> NDArray[np.int64]:
         """The position in ``row_order`` at which each bag starts."""
         return np.cumsum(self.sizes) - self.sizes
@@ -762,6 +775,10 @@ class Bags:
         shape = " × ".join(map(str, self.instances.shape[1:]))
         about = f"{self.n_bags:,} bags of {len(self.instances):,} instances of shape {shape}"
         return html_table(columns, about, note=f"and {note}" if note else "")
+
+
+def _if_uneven(weights: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
+    return None if weights is None or (weights == weights[0]).all() else weights
 
 
 def _keyed(

@@ -326,12 +326,12 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _refuse_weights(self, bags: Bags) -> None:
         """Refuse weighted rows where a method cannot respect them."""
-        if bags.weights is not None and not self.takes_weights:
+        if bags.uneven_weights is not None and not self.takes_weights:
             raise ValueError(
                 f"{type(self).__name__} cannot weigh rows; "
                 f"AutoLLP, BagBoosting, BagLogistic, MeanMap, LaplacianMeanMap, InvCal and DLLP can"
             )
-        if bags.bag_weights is not None and not self.takes_bag_weights:
+        if bags.uneven_bag_weights is not None and not self.takes_bag_weights:
             raise ValueError(
                 f"{type(self).__name__} cannot weigh bags; "
                 f"AutoLLP, BagBoosting, BagLogistic, InvCal, DLLP and LLPGAN can"

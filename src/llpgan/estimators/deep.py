@@ -290,7 +290,7 @@ class DeepClassifier(LLPClassifier):
 
     def _refuse_weights(self, bags: Bags) -> None:
         super()._refuse_weights(bags)
-        if bags.weights is None and bags.bag_weights is None:
+        if bags.uneven_weights is None and bags.uneven_bag_weights is None:
             return
         if self.bag_loss() is not proportion_loss:
             raise ValueError('rows or bags have weights, which only proportion_loss="exact" respects')
@@ -322,7 +322,7 @@ class DeepClassifier(LLPClassifier):
         A network of ours that is made here is settled on some of the instances; a module that the user made starts
         from its own weights.
         """
-        networks = self._networks(Scaling.of(bags.instances, bags.weights))
+        networks = self._networks(Scaling.of(bags.instances, bags.uneven_weights))
         classifier = networks["classifier"]
         shown = as_tensor(some_rows(bags.instances, _SETTLED_ON))
         show_at(classifier, COARSEST if coarse_until_of(self) > 0 else 1.0)  # as it sees them first

@@ -85,8 +85,11 @@ def estimate_accuracy(bags: Bags, predictions: ArrayLike, *, proportions_sd: flo
     refuse_other_than_bags(bags, "bags")
     if bags.n_bags < LEAST_BAGS:
         raise ValueError(f"accuracy without labels needs {LEAST_BAGS} bags at least, here are {bags.n_bags}")
-    if bags.weights is not None:
-        raise ValueError("accuracy without labels cannot be told of rows with weights: they are no random sample")
+    if are_weighted(bags):
+        raise ValueError(
+            "accuracy without labels cannot be told of rows with weights, or in several bags: they are no random "
+            "sample"
+        )
     table = np.asarray(predictions)
     validation.same_length("instances", bags.instances, "rows of predictions", table)
     soft = table.astype(np.float64) if table.ndim == 2 else None
@@ -100,6 +103,11 @@ def estimate_accuracy(bags: Bags, predictions: ArrayLike, *, proportions_sd: flo
         brier=None if soft is None else _brier(bags, soft, proportions_sd),
         log_loss=None if soft is None else _log_loss(bags, soft, proportions_sd),
     )
+
+
+def are_weighted(bags: Bags) -> bool:
+    """Whether some rows count more than others, or belong to several bags, which then have weights."""
+    return bags.uneven_weights is not None or bags.bag_weights is not None
 
 
 def _one_hot(bags: Bags, predicted: Array) -> Array:

@@ -8,7 +8,7 @@ from llpgan.bags import validation
 from llpgan.bags.bags import Bags, refuse_other_than_bags
 from llpgan.evaluation.accuracy_bounds import WorstCase, worst_case
 from llpgan.evaluation.bag_scores import BagScores, bag_scores
-from llpgan.evaluation.label_free_accuracy import LEAST_BAGS, LabelFreeScores, estimate_accuracy
+from llpgan.evaluation.label_free_accuracy import LEAST_BAGS, LabelFreeScores, are_weighted, estimate_accuracy
 from llpgan.evaluation.randomness import RandomnessTest, randomness_test
 from llpgan.utils.notebook_html import html_table
 
@@ -56,8 +56,8 @@ class Verdict:
 
 
 _WEIGHTED = (
-    f"The rows have weights, so they are no random sample of their bags, and how often single predictions are "
-    f"right cannot be told. {_MEANING}"
+    f"The rows have weights, or belong to several bags, so they are no random sample of their bags, and how often "
+    f"single predictions are right cannot be told. {_MEANING}"
 )
 
 _PARTIAL = (
@@ -100,7 +100,7 @@ def judge_without_labels(
     refuse_other_than_bags(bags, "bags")
     probabilities = validation.probabilities(probabilities, len(bags.instances), bags.n_classes)
     randomness = randomness_test(bags, proportions_sd=proportions_sd, random_state=random_state)
-    able = randomness.looks_random and bags.n_bags >= LEAST_BAGS and bags.weights is None and bags.known is None
+    able = randomness.looks_random and bags.n_bags >= LEAST_BAGS and not are_weighted(bags) and bags.known is None
     return Verdict(
         bags=bag_scores(bags, probabilities),
         worst_case=worst_case(bags, probabilities),
@@ -113,7 +113,7 @@ def judge_without_labels(
 def _why(bags: Bags, randomness: RandomnessTest) -> str:
     if bags.known is not None:
         return _PARTIAL
-    if bags.weights is not None:
+    if are_weighted(bags):
         return _WEIGHTED
     n_bags = bags.n_bags
     if n_bags < LEAST_BAGS:

@@ -123,16 +123,15 @@ class BagDataset:
 
     def _bag_weights(self, chosen: Rows) -> Tensor | None:
         """How much bags count, on average one."""
-        if self.bags.bag_weights is None:
-            return None
-        return torch.from_numpy((self.bags.bag_weights / self.bags.bag_weights.mean())[chosen].astype(np.float32))
+        weights = self.bags.uneven_bag_weights
+        return None if weights is None else torch.from_numpy((weights / weights.mean())[chosen].astype(np.float32))
 
     def _log_weights(self, places: Rows) -> Tensor | None:
-        if self.bags.weights is None:
+        if self.bags.uneven_weights is None:
             return None
         rows = self.bags.row_order[places]
         bags = self.bags.bag_index[rows]
-        shares = self.bags.weights[rows] * (self.bags.sizes / self.bags.totals)[bags]
+        shares = self.bags.uneven_weights[rows] * (self.bags.sizes / self.bags.totals)[bags]
         with np.errstate(divide="ignore"):  # a row of weight zero is not there
             return torch.from_numpy(np.log(shares).astype(np.float32))
 

@@ -170,7 +170,7 @@ def held_out_losses(
         rows = bags.bags.rows_of(int(bag))
         posteriors = posteriors_of(classifier, bags.bags.instances, device, rows)
         predicted = posteriors if correction is None else correction(posteriors)
-        weights = None if bags.bags.weights is None else bags.bags.weights[rows]
+        weights = None if bags.bags.uneven_weights is None else bags.bags.uneven_weights[rows]
         mean = np.average(predicted, axis=0, weights=weights)
         if bags.bags.known is None:
             losses.append(bag_loss(bags.bags.proportions[bag], mean))
