@@ -14,6 +14,7 @@ from llpgan.cli.command_options import (
     are_methods,
     documented,
     is_method,
+    kinds_of,
     names,
     numbers,
     options_of,
@@ -55,12 +56,13 @@ def help_on_method(name: str) -> str:
     lines = [f"{name}: {_first_line(method)}", "", "Settings:"]
     said, hints = _documented_anywhere(method), settings_of(name)
     own = [setting for setting in method.__annotations__ if setting in hints]
-    named = {name for name, allowed in method._parameter_constraints.items() if _has_names(allowed)}
+    named = {setting: _names_of(allowed) for setting, allowed in method._parameter_constraints.items()}
     usual = {field.name: field.default for field in fields(method) if field.init}
     for setting in [*own, *(setting for setting in hints if setting not in own)]:
         networks = _networks(setting, hints[setting])
         told, without = _in_words(said.get(setting, ""))
-        told = networks or _in_short(told, _LONGEST if setting in named else _LONG)
+        told = networks or _in_short(told, _LONGEST if named.get(setting) else _LONG)
+        told += _choice(told, named.get(setting, []), several=_takes_several(hints[setting]))
         lines += _entry(f"--method.{setting}", f"{told} {_default(usual[setting], without)}".strip())
     return "\n".join([*lines, "", f"More, and the formula: docs/methods/{_page(method)}.md"])
 
@@ -85,9 +87,26 @@ def _first_line(method: Any) -> str:
     return (method.__doc__ or "").partition("\n")[0]
 
 
-def _has_names(allowed: Sequence[Any]) -> bool:
-    """Whether a setting is one of a few names, which its help should tell."""
-    return any(isinstance(constraint, StrOptions) for constraint in allowed)
+def _names_of(allowed: Sequence[Any]) -> list[str]:
+    """The names that a setting can have, which its help should tell."""
+    sets = (constraint.options for constraint in allowed if isinstance(constraint, StrOptions))
+    return sorted(name for names in sets for name in names)
+
+
+def _takes_several(hint: Any) -> bool:
+    """Whether a setting can be several names."""
+    return any(get_origin(kind) is Sequence for kind in kinds_of(hint))
+
+
+def _choice(told: str, names: Sequence[str], *, several: bool) -> str:
+    """The names to choose from, unless there is no choice or they are told already.
+
+    >>> _choice("The loss of a bag.", ["counts", "exact"], several=False)
+    ' One of counts, exact.'
+    """
+    if len(names) < 2 or all(f'"{name}"' in told for name in names):
+        return ""
+    return f" {'One or several of' if several else 'One of'} {', '.join(names)}."
 
 
 def _in_short(said: str, longest: int) -> str:
