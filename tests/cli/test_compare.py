@@ -30,6 +30,21 @@ def test_from_files_to_the_chosen_model(tmp_path, capsys):
 
 
 @pytest.mark.usefixtures("files")
+def test_a_comparison_that_judges_no_method_leaves_nothing_behind(tmp_path, capsys):
+    before = sorted(path.name for path in tmp_path.iterdir())
+    command = [*COMPARE, "--methods", "MeanMap", "--cv", "2", "--report", "false"]
+    assert main.main([*command, "--time_limit", "1e-6", "--html", "page.html"]) == 1
+    assert "no method could be judged" in capsys.readouterr().err
+    assert sorted(path.name for path in tmp_path.iterdir()) == before
+
+    assert main.main(command) == 0
+    rows = (tmp_path / "comparison" / "rows.jsonl").read_bytes()
+    command = [*COMPARE, "--methods", "LaplacianMeanMap", "--cv", "2", "--report", "false", "--overwrite"]
+    assert main.main([*command, "--time_limit", "1e-6"]) == 1
+    assert (tmp_path / "comparison" / "rows.jsonl").read_bytes() == rows
+
+
+@pytest.mark.usefixtures("files")
 def test_settings_are_given_as_class_and_arguments(tmp_path):
     (tmp_path / "config.yaml").write_text(
         "methods:\n"

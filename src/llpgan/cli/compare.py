@@ -108,6 +108,8 @@ def compare(
         rows = f"{len(bags.instances):,} rows in {bags.n_bags:,} bags"
         console.print(f"{data}: {rows}; {n_trials} trials", soft_wrap=True)
         console.print(origin(data, bags, tables), soft_wrap=True)
+        path_of_rows = folder / "rows.jsonl"
+        rows_before = path_of_rows.read_bytes() if path_of_rows.is_file() else None
         found = compared(
             bags,
             methods,
@@ -116,17 +118,20 @@ def compare(
             prefer_simple=prefer_simple,
             random_state=random_state,
             n_jobs=n_jobs,
-            rows=folder / "rows.jsonl",
+            rows=path_of_rows,
             time_limit=time_limit,
             listener=_progress(console, score, cv),
         )
+        if not found.judged:
+            _put_back(path_of_rows, rows_before)
+        chosen = found.chosen  # an error if there is none
         terminal().print(as_table(found))
         _write(found, folder)
         if page is not None:
             page.write_text(comparison_page(Path(data).name, origin(data, bags, tables), found), encoding="utf-8")
         _say_doubt(console, found)
-        console.print(f"training {found.chosen} on all bags")
-        model, seconds = trained(found.methods[found.chosen], bags, random_state)
+        console.print(f"training {chosen} on all bags")
+        model, seconds = trained(found.methods[chosen], bags, random_state)
         story = None
         if report:
             labels = known_labels(data, tables.get("label"), model, label_names)
@@ -135,6 +140,15 @@ def compare(
         console.print(in_the_end(model, bags, seconds, story), soft_wrap=True)
         console.print(f"saved {folder / 'model'}, {folder / 'comparison.md'}, {folder / 'comparison.svg'}")
         return found
+
+
+def _put_back(path: Path, before: bytes | None) -> None:
+    """Leave a file as it was; None if there was none."""
+    if before is None:
+        path.unlink()
+        return
+    with whole_file(path) as aside:
+        aside.write_bytes(before)
 
 
 def _progress(console: Console, score: str, folds: int) -> Callable[[Row], None]:

@@ -76,13 +76,17 @@ class Comparison:
         return tuple(sorted(found, key=lambda result: np.inf if result.score is None else result.score))
 
     @property
+    def judged(self) -> tuple[str, ...]:
+        """The names of the methods that no fold failed for."""
+        return tuple(name for name in self.methods if name in self._by_bag)
+
+    @property
     def best(self) -> str:
         """The method with the lowest score."""
-        names = [name for name in self.methods if name in self._by_bag]
-        if not names:
+        if not self.judged:
             why = "; ".join(f"{row['method']}: {row['failed']}" for row in self.rows if "failed" in row)
             raise ValueError(f"no method could be judged: {why}")
-        return min(names, key=lambda name: float(np.mean(self._by_bag[name])))
+        return min(self.judged, key=lambda name: float(np.mean(self._by_bag[name])))
 
     @property
     def chosen(self) -> str:
@@ -153,8 +157,7 @@ class Comparison:
         return frame({**columns, "chosen": [result.name == self.chosen for result in self.results]})
 
     def __repr__(self) -> str:
-        judged = any(name in self._by_bag for name in self.methods)
-        found = f"chosen: {self.chosen}" if judged else "none could be judged"
+        found = f"chosen: {self.chosen}" if self.judged else "none could be judged"
         return f"Comparison({', '.join(self.methods)}; {found})"
 
     def _repr_html_(self) -> str:
