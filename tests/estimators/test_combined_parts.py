@@ -5,7 +5,7 @@ import pytest
 import torch
 
 import llpgan
-from llpgan import DLLP, LLPDC, LLPFC, LLPGAN, LLPVAT, ROT, MixBag
+from llpgan import DLLP, LLPDC, LLPFC, LLPGAN, LLPVAT, ROT, MixBag, MomentMatching
 from llpgan.estimators.settings_in_words import settings_of
 from llpgan.training.instance_terms import INSTANCE_TERMS, Entropy, SelfTraining, Smoothness
 from llpgan.training.losses.moments import MomentLoss
@@ -152,6 +152,7 @@ def test_what_does_not_go_together_is_refused_in_words(model, message, bags):
     [
         (LLPDC(), "bag 7 has 5,004 instances; SelfTraining is for bags of up to 4,096"),
         (DLLP(proportion_loss="assignment"), "bag 7 has 5,004 instances; AssignmentLoss is for bags of up to"),
+        (MomentMatching(order=50), "bag 7 has 5,004 instances; MomentLoss is for bags of up to 44: .* settings"),
         (DLLP(proportion_loss="counts", mini_bag_size=8), "mini_bag_size=8: CountLoss needs whole bags"),
         (DLLP(proportion_loss="dsq", mini_bag_size=8), "mini_bag_size=8: DebiasedSquareLoss needs whole bags"),
     ],

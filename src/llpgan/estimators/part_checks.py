@@ -30,7 +30,7 @@ def refuse_unsuitable_sizes(model: "DeepClassifier", bags: Bags) -> None:
         if limit is not None and sizes[bag] > limit:
             raise ValueError(
                 f"bag {bags.bag_ids[bag]!r} has {sizes[bag]:,} instances; {name} is for bags of up to {limit:,}: "
-                "use smaller bags, or another loss or term"
+                "use smaller bags, or other settings of the loss or term, or another one"
             )
 
 

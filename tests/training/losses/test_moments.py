@@ -141,10 +141,20 @@ def test_the_first_order_of_samples_is_freed_of_their_bias(rng):
     torch.testing.assert_close(moment_loss(logits, bag_index, proportions, 1, full_sizes=sizes), expected)
 
 
-def test_a_joint_law_with_too_many_terms_is_refused():
-    arguments = labelled(torch.float32, n_classes=10)
-    with pytest.raises(ValueError, match=r"joint law of 10 classes at order 8 .* set form='one_vs_rest'"):
-        MomentLoss(order=8, form="joint")(*arguments)
+def test_a_law_with_too_many_terms_is_refused():
+    ten, two = (labelled(torch.float32, sizes=(60,), n_classes=n_classes) for n_classes in (10, 2))
+    with pytest.raises(ValueError, match=r"law of 10 counts at order 8 .* lower the order to 5, or set form="):
+        MomentLoss(order=8, form="joint")(*ten)
+    for arguments in (ten, two):
+        with pytest.raises(ValueError, match=r"law of 2 counts at order 50 .* lower the order to 44$"):
+            MomentLoss(order=50)(*arguments)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_no_order_is_too_high_for_small_bags(form):
+    arguments = labelled(torch.float64, sizes=(3, 5), n_classes=4)
+    assert torch.equal(moment_loss(*arguments, 1000, form), moment_loss(*arguments, 5, form))
+    assert MomentLoss(order=1000, form=form).largest_bag(4) >= 5
 
 
 @pytest.mark.parametrize("settings", [{"order": 0}, {"form": "both"}])

@@ -53,6 +53,11 @@ class MomentLoss(BagLoss):
         if self.form not in FORMS:
             raise ValueError(f"form={self.form!r}: give one of {', '.join(FORMS)}")
 
+    def largest_bag(self, n_classes: int) -> int | None:
+        """See :class:`BagLoss`: a bag has no more orders than members, so that small ones allow any order."""
+        highest = highest_order(_n_colours(n_classes, self.form))
+        return None if self.order <= highest else highest
+
     def __call__(
         self, logits: Tensor, bag_index: Tensor, proportions: Tensor, full_sizes: Tensor | None = None
     ) -> Tensor:
@@ -99,6 +104,7 @@ def moment_loss(
     degree R, in log space. All terms are positive, so nothing cancels, and single precision is enough.
     """
     sizes = bag_sizes(bag_index, len(proportions))
+    order = min(order, int(sizes.max()))
     n_orders = sizes.clamp(max=order)[:, None]
     shares = proportions / n_orders  # the first order is one of so many
     first = proportion_loss(logits, bag_index, shares)
@@ -197,20 +203,47 @@ def _pairs(n_colours: int, reached: int, order: int, device: torch.device) -> tu
 def _coloured(logits: Tensor, counts: Tensor, order: int, form: str) -> tuple[Tensor, Tensor, float]:
     """Log posteriors as colours, the bags' counts of the colours (n_bags, n_problems, n_colours), and a weight."""
     n_classes = logits.shape[1]
+    n_colours = _n_colours(n_classes, form)
+    _refuse_many_terms(n_colours, order)
     log_posterior = logits.log_softmax(1)
-    if form == "joint" or n_classes == 2:
-        _refuse_many_terms(n_classes, order)
+    if n_colours == n_classes:
         return log_posterior[:, None, :], counts[:, None, :], 1.0
     others = counts.sum(1, keepdim=True) - counts
     both = torch.stack([log_posterior, log_of_rest(logits)], 2)
     return both, torch.stack([counts, others], 2), n_classes - 1.0
 
 
-def _refuse_many_terms(n_classes: int, order: int) -> None:
-    if (n_terms := comb(order + 2 * n_classes, order)) > MOST_TERMS:
+def _n_colours(n_classes: int, form: str) -> int:
+    """How many counts are compared together: those of all classes, or of one class and the rest."""
+    return n_classes if form == "joint" else 2
+
+
+@lru_cache
+def highest_order(n_colours: int) -> int:
+    """The highest order at which so many counts can be compared together.
+
+    Examples
+    --------
+    >>> highest_order(2), highest_order(10)
+    (44, 5)
+    """
+    order = 1
+    while _n_terms(n_colours, order + 1) <= MOST_TERMS:
+        order += 1
+    return order
+
+
+def _n_terms(n_colours: int, order: int) -> int:
+    """How many pairs of count vectors have a sum up to ``order``."""
+    return comb(order + 2 * n_colours, order)
+
+
+def _refuse_many_terms(n_colours: int, order: int) -> None:
+    if order > (highest := highest_order(n_colours)):
+        instead = "" if n_colours == 2 else ", or set form='one_vs_rest'"
         raise ValueError(
-            f"the joint law of {n_classes} classes at order {order} is a sum of {n_terms} terms for each pair of "
-            f"members, more than {MOST_TERMS}: lower the order, or set form='one_vs_rest'"
+            f"the law of {n_colours} counts at order {order} is a sum of {_n_terms(n_colours, order):,} terms for "
+            f"each pair of members, more than {MOST_TERMS:,}: lower the order to {highest}{instead}"
         )
 
 
