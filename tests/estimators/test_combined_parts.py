@@ -8,7 +8,11 @@ import llpgan
 from llpgan import DLLP, LLPDC, LLPFC, LLPGAN, LLPVAT, ROT, MixBag, MomentMatching
 from llpgan.estimators.settings_in_words import settings_of
 from llpgan.training.instance_terms import INSTANCE_TERMS, Entropy, SelfTraining, Smoothness
+from llpgan.training.losses.assignment import AssignmentLoss
+from llpgan.training.losses.counts import CountLoss
 from llpgan.training.losses.moments import MomentLoss
+from llpgan.training.losses.squares import EasyLoss
+from llpgan.training.losses.transport import TransportLoss
 from tests.estimators.test_methods_since import assert_same_weights, ragged_bags
 from tests.plain import plain_mlp
 from tests.training.test_distributed import script_of, torchrun
@@ -140,6 +144,8 @@ def test_a_view_of_the_users_own_is_not_needed_to_predict_and_can_be_given_again
             "LLPVAT has the term Smoothness twice: leave it out",
         ),
         (LLPGAN(instance_terms=SelfTraining(view="shifts")), "view='shifts' is for images"),
+        (DLLP(proportion_loss=EasyLoss(prior=(1.0,))), r"prior=\(1.0,\): give one share for each of"),
+        (LLPGAN(proportion_loss=CountLoss), "proportion_loss=CountLoss is a class: give an object, as CountLoss"),
     ],
 )
 def test_what_does_not_go_together_is_refused_in_words(model, message, bags):
@@ -188,9 +194,20 @@ def test_the_report_tells_the_settings_of_parts():
         (lambda: Smoothness(ramp_until=2), "ramp_until=2: give a number from 0 to 1"),
         (lambda: SelfTraining(confidence=1.5), "confidence=1.5: give a number from 0 to 1"),
         (lambda: SelfTraining(view="mirrors"), "view='mirrors': give a function, or one of shifts"),
+        (lambda: AssignmentLoss(weight=-0.5), "weight=-0.5: give a number, zero or more"),
+        (lambda: AssignmentLoss(confidence=7), "confidence=7: give a number from 0 to 1"),
+        (lambda: CountLoss(heads="tanh"), "heads='tanh': give one of softmax, sigmoid"),
+        (lambda: EasyLoss(prior=(-1.0, 2.0)), r"prior=\(-1.0, 2.0\): give shares that sum to 1, or None"),
+        (lambda: EasyLoss(prior=(0.5, 0.6)), r"prior=\(0.5, 0.6\): give shares that sum to 1, or None"),
+        (lambda: MomentLoss(order=2.5), "order=2.5: give a whole number, one or more"),
+        (lambda: TransportLoss(weight=-1), "weight=-1: give a number from 0 to 1"),
+        (lambda: TransportLoss(hard="no"), "hard='no': give True or False"),
+        (lambda: TransportLoss(epsilon=0), "epsilon=0: give a number above 0"),
+        (lambda: TransportLoss(relaxation=None), "relaxation=None: give a number above 0, or inf"),
+        (lambda: TransportLoss(n_iterations=0), "n_iterations=0: give a whole number, one or more"),
     ],
 )
-def test_wrong_settings_of_a_term_are_refused_in_words(make, message):
+def test_wrong_settings_of_a_loss_or_term_are_refused_in_words(make, message):
     with pytest.raises(ValueError, match=message):
         make()
 

@@ -426,6 +426,8 @@ class DeepClassifier(LLPClassifier):
             A function of logits, bag index and proportions.
         """
         given = self.proportion_loss
+        if isinstance(given, type):
+            raise ValueError(f"proportion_loss={given.__name__} is a class: give an object, as {given.__name__}()")
         loss = PROPORTION_LOSSES[given] if isinstance(given, str) else given
         if isinstance(loss, BagLoss) and hasattr(self, "prior_"):  # not yet while settings are checked
             return loss.knowing(tuple(map(float, self.prior_)))

@@ -2,15 +2,14 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
-from math import isfinite
-from numbers import Real
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from torch import Tensor
 
 from llpgan.training.batches import BagBatch
 from llpgan.training.losses.smoothness import ramp
 from llpgan.training.networks.network_making import in_words
+from llpgan.training.part_settings import require_share, require_weight
 from llpgan.training.players import Player
 
 
@@ -40,9 +39,8 @@ class InstanceTerm(ABC):
     """Whether it needs all proportions of a bag."""
 
     def __post_init__(self) -> None:
-        require(is_number(self.weight) and self.weight >= 0, "weight", self.weight, "a number, zero or more")
-        is_share = is_number(self.ramp_until) and 0 <= self.ramp_until <= 1
-        require(is_share, "ramp_until", self.ramp_until, "a number from 0 to 1")
+        require_weight(self.weight)
+        require_share("ramp_until", self.ramp_until)
 
     def __repr__(self) -> str:
         settings = (f"{field.name}={in_words(getattr(self, field.name))}" for field in fields(self))
@@ -99,14 +97,3 @@ class InstanceTerm(ABC):
         instances : Tensor
             Some of the instances.
         """
-
-
-def is_number(value: Any) -> bool:
-    """Whether a setting is a finite number."""
-    return isinstance(value, Real) and isfinite(value)
-
-
-def require(holds: bool, name: str, value: Any, right: str) -> None:
-    """Refuse a setting of a term."""
-    if not holds:
-        raise ValueError(f"{name}={value!r}: give {right}")

@@ -9,9 +9,10 @@ from torch import Tensor, nn
 from llpgan.training.batches import BagBatch
 from llpgan.training.chunked_gradients import changed
 from llpgan.training.input_scaling import Scaling
-from llpgan.training.instance_terms.instance_term import InstanceTerm, is_number, require
+from llpgan.training.instance_terms.instance_term import InstanceTerm
 from llpgan.training.instance_terms.network_modes import statistics_kept, without_chance
 from llpgan.training.losses.smoothness import adversarial_changes, divergence
+from llpgan.training.part_settings import is_number, require
 from llpgan.training.players import Player
 
 _SHARE = 0.1  # of each feature's unit: of 3,072 that makes a length of 5.5, where the authors have 6

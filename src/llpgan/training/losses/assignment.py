@@ -11,6 +11,7 @@ from llpgan.training.losses.bag_loss import BagLoss
 from llpgan.training.losses.paper_losses import proportion_loss, sampling_correction
 from llpgan.training.losses.ragged_bags import bag_sizes, whole_counts
 from llpgan.training.losses.transport import self_training_loss
+from llpgan.training.part_settings import require_share, require_weight
 
 LARGEST_BAG = 4096  # its table of costs takes 128 MB
 
@@ -29,6 +30,10 @@ class AssignmentLoss(BagLoss):
 
     weight: float = 0.5
     confidence: float = 0.6
+
+    def __post_init__(self) -> None:
+        require_weight(self.weight)
+        require_share("confidence", self.confidence)
 
     def largest_bag(self, n_classes: int) -> int:
         """See :class:`BagLoss`."""

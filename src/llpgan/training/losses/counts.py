@@ -10,6 +10,7 @@ from torch import Tensor
 
 from llpgan.training.losses.bag_loss import BagLoss, refuse_samples
 from llpgan.training.losses.ragged_bags import NEVER, bag_sizes, log_of_rest, log_sum, merges, whole_counts
+from llpgan.training.part_settings import require
 
 HEADS = ("softmax", "sigmoid")
 MOST_CELLS = 2e8  # of m² K, for m instances and K classes; they take 200 MB
@@ -31,8 +32,7 @@ class CountLoss(BagLoss):
     needs_whole_bags: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if self.heads not in HEADS:
-            raise ValueError(f"heads={self.heads!r}: give one of {', '.join(HEADS)}")
+        require(self.heads in HEADS, "heads", self.heads, f"one of {', '.join(HEADS)}")
 
     def largest_bag(self, n_classes: int) -> int:
         """See :class:`BagLoss`."""

@@ -17,6 +17,7 @@ from torch import Tensor
 from llpgan.training.losses.bag_loss import BagLoss
 from llpgan.training.losses.paper_losses import proportion_loss, sampling_correction
 from llpgan.training.losses.ragged_bags import NEVER, bag_sizes, log_of_rest, log_sum, merges, whole_counts
+from llpgan.training.part_settings import require, require_whole
 
 FORMS = ("one_vs_rest", "joint")
 MOST_TERMS = 200_000  # of a sum over pairs of count vectors, for each pair of members
@@ -48,10 +49,8 @@ class MomentLoss(BagLoss):
     form: str = "one_vs_rest"
 
     def __post_init__(self) -> None:
-        if self.order < 1:
-            raise ValueError(f"order={self.order}: moments begin at order 1")
-        if self.form not in FORMS:
-            raise ValueError(f"form={self.form!r}: give one of {', '.join(FORMS)}")
+        require_whole("order", self.order)
+        require(self.form in FORMS, "form", self.form, f"one of {', '.join(FORMS)}")
 
     def largest_bag(self, n_classes: int) -> int | None:
         """See :class:`BagLoss`: a bag has no more orders than members, so that small ones allow any order."""

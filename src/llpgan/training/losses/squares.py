@@ -9,6 +9,9 @@ from torch import Tensor
 from llpgan.training.losses.bag_loss import BagLoss, refuse_samples
 from llpgan.training.losses.paper_losses import bag_means
 from llpgan.training.losses.ragged_bags import bag_sizes
+from llpgan.training.part_settings import is_number, require
+
+_NEAR_ONE = 0.01  # as near as the sum of shares must be
 
 
 @dataclass(frozen=True)
@@ -85,10 +88,18 @@ class EasyLoss(BagLoss):
                 f"instance_loss={self.instance_loss!r}: EasyLLP's negative weights make every loss but 'square' "
                 "unbounded below, and training diverges: give 'square'"
             )
+        if self.prior is not None:
+            are_shares = all(is_number(share) and share >= 0 for share in self.prior)
+            sum_to_one = are_shares and abs(sum(self.prior) - 1) < _NEAR_ONE
+            require(sum_to_one, "prior", self.prior, "shares that sum to 1, or None for those of the bags")
 
     def knowing(self, prior: tuple[float, ...]) -> Self:
         """The loss with these overall class shares, unless it was given others."""
-        return replace(self, prior=prior) if self.prior is None else self
+        if self.prior is None:
+            return replace(self, prior=prior)
+        n_classes = len(prior)
+        require(len(self.prior) == n_classes, "prior", self.prior, f"one share for each of {n_classes} classes")
+        return self
 
     def __call__(
         self, logits: Tensor, bag_index: Tensor, proportions: Tensor, full_sizes: Tensor | None = None
