@@ -153,6 +153,11 @@ def test_what_does_not_go_together_is_refused_in_words(model, message, bags):
         model.fit_bags(bags)
 
 
+def test_smoothness_can_have_its_full_weight_from_the_start(bags):
+    method, term = LLPVAT(ramp_until=0, **SETTINGS), DLLP(instance_terms=Smoothness(ramp_until=0), **SETTINGS)
+    assert_same_weights(*(model.fit_bags(bags) for model in (method, term)))
+
+
 @pytest.mark.parametrize(
     ("model", "message"),
     [

@@ -23,7 +23,7 @@ class LLPVAT(DLLP):
         losses "counts", "dsq" and "easyllp", which grow with the bag, it is multiplied by the mean size of the
         bags.
     ramp_until : float, default=0.4
-        The part T of the training after which the weight is full.
+        The part T of the training after which the weight is full. With 0 it is full from the start.
     length : float, default=None
         The length ε of the change r in the range of the networks: pixels in [−1, 1], columns with deviation 1.
         None means a tenth of the square root of the number of features.
@@ -61,7 +61,7 @@ class LLPVAT(DLLP):
     _parameter_constraints: ClassVar = {
         **DLLP._parameter_constraints,
         "smoothness_weight": [Interval(Real, 0, None, closed="left")],
-        "ramp_until": [Interval(Real, 0, 1, closed="right")],
+        "ramp_until": [Interval(Real, 0, 1, closed="both")],
         "length": [Interval(Real, 0, None, closed="neither"), None],
         "probe": [Interval(Real, 0, None, closed="neither")],
     }
