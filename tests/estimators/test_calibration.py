@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import expit, softmax
 
-from llpgan import DLLP, Bags, load, save
+from llpgan import DLLP, LLPFC, Bags, load, save
 from llpgan.estimators.calibration import calmest_spread, few_large_bags, tempered
 from llpgan.evaluation import label_scores
 from llpgan.persistence.onnx import to_onnx
@@ -81,6 +81,33 @@ def test_temperature_is_saved_and_exported(noisy, tmp_path):
     np.testing.assert_allclose(probabilities, expected, atol=1e-5)
 
 
+def refused(model, bags, message):
+    """Whether a model is refused before any epoch of its training."""
+    seen = []
+    with pytest.raises(ValueError, match=message):
+        model.fit_bags(bags, monitor=lambda _: seen.append(1) or {})
+    return not seen
+
+
 def test_it_cannot_be_asked_of_a_handful_of_bags(bags):
-    with pytest.raises(ValueError, match="calibrate=True needs 6 bags at least, here are 3"):
-        DLLP(epochs=1, calibrate=True).fit_bags(bags.subset([0, 1, 2]))
+    few = bags.subset([0, 1, 2])
+    assert refused(DLLP(epochs=1, calibrate=True), few, "calibrate=True needs 6 bags at least, here are 3")
+
+
+@pytest.fixture
+def eight(rng):
+    """Large bags of five classes."""
+    labels = rng.integers(5, size=320)
+    return Bags.from_labels(rng.normal(size=(320, 2)) + labels[:, None], labels, np.arange(320) // 40)
+
+
+def test_held_out_bags_judge_the_copies_as_they_judged_the_network(eight):
+    model = DLLP(epochs=3, patience=2, random_state=0)
+    assert model.fit_bags(eight.subset(range(7)), held_out=eight.subset([7])).temperature_ > 1
+    assert model.set_params(validation_fraction=0.1).fit_bags(eight).temperature_ > 1
+
+
+def test_too_few_bags_for_a_method_in_parts_are_not_calibrated(eight):
+    six = eight.subset(range(6))
+    assert LLPFC(epochs=1, random_state=0).fit_bags(six).temperature_ == 1
+    assert refused(LLPFC(epochs=1, calibrate=True), six, "calibrate=True needs 8 bags at least, here are 6")

@@ -13,6 +13,7 @@ from sklearn.base import clone
 from llpgan.bags import Bags
 from llpgan.bags.fit_warnings import trials
 from llpgan.bags.stored_instances import StoredInstances
+from llpgan.training.batches import BagDataset
 from llpgan.training.epoch_choice import paired_error
 from llpgan.utils.arrays import Array
 
@@ -33,6 +34,15 @@ def few_large_bags(bags: Bags) -> bool:
     return in_memory and bags.instances.ndim == 2 and few and bool(bags.sizes.mean() >= _LEAST_SIZE)
 
 
+def fewest_to_calibrate(n_bags: int) -> int:
+    """The number of bags of which each part leaves so many to learn from, and two or more to predict.
+
+    >>> fewest_to_calibrate(1), fewest_to_calibrate(5)
+    (6, 8)
+    """
+    return max(2 * N_FOLDS, -(-n_bags * N_FOLDS // (N_FOLDS - 1)))
+
+
 def tempered(probabilities: Array, temperature: float) -> Array:
     """p^(1/T), renormalised: the softmax of logits divided by T. The most probable class stays the same.
 
@@ -45,16 +55,21 @@ def tempered(probabilities: Array, temperature: float) -> Array:
     return softened / softened.sum(axis=1, keepdims=True)
 
 
-def temperature_of(model: "DeepClassifier", bags: Bags, seed: int) -> float:
+def temperature_of(
+    model: "DeepClassifier", training: BagDataset, held_out_bags: BagDataset | None, seed: int
+) -> float:
     """The temperature, 1 or higher, of a network that was trained on all of these bags.
 
-    Copies of it are trained without one part of the bags each, and predict that part. Logits are compared in units
-    of their spread, since a copy that has seen fewer bags is less sure. See :func:`calmest_spread` for the choice.
+    Copies of it are trained without one part of the bags each, and predict that part. Held-out bags choose their
+    epochs as they chose the network's. Logits are compared in units of their spread, since a copy that has seen
+    fewer bags is less sure. See :func:`calmest_spread` for the choice.
     """
+    bags, judging = _bags_of(training), None if held_out_bags is None else _bags_of(held_out_bags)
     unit_logits = np.empty((len(bags.instances), bags.n_classes))
     for held_out in np.array_split(np.random.default_rng(seed).permutation(bags.n_bags), N_FOLDS):
         rows = np.flatnonzero(np.isin(bags.bag_index, held_out))
-        copied = _fitted_copy(model, bags.subset(np.setdiff1d(np.arange(bags.n_bags), held_out)), seed)
+        others = bags.subset(np.setdiff1d(np.arange(bags.n_bags), held_out))
+        copied = _fitted_copy(model, others, judging, seed)
         logits = _logits(copied._probabilities(bags.instances[rows]))
         unit_logits[rows] = logits / (_spread(logits) or 1.0)
     spread = _spread(_logits(model._probabilities(bags.instances)))
@@ -87,10 +102,15 @@ def calmest_spread(bags: Bags, unit_logits: Array, spread: float) -> float:
     return float(spreads[allowed.index(True)])
 
 
-def _fitted_copy(model: "DeepClassifier", bags: Bags, seed: int) -> Any:
+def _bags_of(dataset: BagDataset) -> Bags:
+    """The bags of which a dataset makes batches."""
+    return dataset.bags if len(dataset) == dataset.bags.n_bags else dataset.bags.subset(dataset.which)
+
+
+def _fitted_copy(model: "DeepClassifier", bags: Bags, held_out: Bags | None, seed: int) -> Any:
     alone: dict[str, Any] = {"calibrate": False, "checkpoint": None, "tensorboard": None, "random_state": seed}
     with trials():
-        return clone(model).set_params(**alone).fit_bags(bags)
+        return clone(model).set_params(**alone, validation_fraction=0.0).fit_bags(bags, held_out=held_out)
 
 
 def _losses(bags: Bags, logits: Array) -> Array:

@@ -19,7 +19,7 @@ from torch.optim import AdamW, Optimizer
 from llpgan.bags import Bags, fit_warnings
 from llpgan.bags.fit_warnings import refuse_lost, some_rows
 from llpgan.estimators.base import LLPClassifier
-from llpgan.estimators.calibration import N_FOLDS, few_large_bags, temperature_of, tempered
+from llpgan.estimators.calibration import few_large_bags, fewest_to_calibrate, temperature_of, tempered
 from llpgan.estimators.part_checks import refuse_unsuitable_sizes, terms_in_training
 from llpgan.estimators.training_setup import (
     USUAL_EPOCHS,
@@ -265,6 +265,7 @@ class DeepClassifier(LLPClassifier):
         ranks = Ranks(fabric)
         seed = ranks.from_first(self._seed)
         training, held_out_bags = self._split(bags, held_out, seed, ranks)
+        calibrates = self._calibrates(training)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             objective = self._objective(bags, fabric)
@@ -284,8 +285,8 @@ class DeepClassifier(LLPClassifier):
         self.history_ = EpochHistory(history)
         self._keep(classifier, objective)
         refuse_lost(type(self).__name__, self._weights())
-        if self._calibrates(bags):
-            self.temperature_ = temperature_of(self, bags, seed)
+        if calibrates:
+            self.temperature_ = temperature_of(self, training, held_out_bags, seed)
         return self._finish(bags)
 
     def _refuse_weights(self, bags: Bags) -> None:
@@ -392,14 +393,20 @@ class DeepClassifier(LLPClassifier):
         """What is predicted where the classifier says this: the same, but for the temperature."""
         return tempered(posteriors, self.temperature_)
 
-    def _calibrates(self, bags: Bags) -> bool:
+    def _calibrates(self, training: BagDataset) -> bool:
+        bags, fewest = training.bags, fewest_to_calibrate(self._fewest_bags(training.bags))
         if self.calibrate is None:
-            return processes()[0] == 1 and bags.known is None and few_large_bags(bags)
-        if self.calibrate and bags.n_bags < 2 * N_FOLDS:
-            raise ValueError(f"calibrate=True needs {2 * N_FOLDS} bags at least, here are {bags.n_bags}")
+            enough = few_large_bags(bags) and len(training) >= fewest
+            return processes()[0] == 1 and bags.known is None and enough
+        if self.calibrate and len(training) < fewest:
+            raise ValueError(f"calibrate=True needs {fewest} bags at least, here are {len(training)}")
         if self.calibrate and processes()[0] > 1:
             raise ValueError("calibrate=True trains in one process alone: set calibrate=False")
         return self.calibrate
+
+    def _fewest_bags(self, bags: Bags) -> int:
+        """How many bags the method needs to learn from."""
+        return 1
 
     def _classifier(self) -> nn.Module:
         shape, n_classes = self.instance_shape_, len(self.classes_)

@@ -56,6 +56,9 @@ class LLPFC(DLLPVariant):
         "proportion_loss": [StrOptions({"exact"})],
     }
 
+    def _fewest_bags(self, bags: Bags) -> int:
+        return bags.n_classes
+
     def _split(
         self, bags: Bags, held_out: Bags | None, seed: int, ranks: Ranks
     ) -> tuple[BagDataset, BagDataset | None]:
