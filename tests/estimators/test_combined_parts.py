@@ -153,6 +153,19 @@ def test_what_does_not_go_together_is_refused_in_words(model, message, bags):
         model.fit_bags(bags)
 
 
+@pytest.mark.parametrize(
+    "method",
+    [
+        ROT(hard=np.True_, transport_weight=np.float32(0.3), sinkhorn_iterations=np.int64(9)),
+        LLPDC(soft=np.True_, confidence=np.float64(0.5)),
+        MomentMatching(order=np.int64(2)),
+    ],
+    ids=repr,
+)
+def test_settings_may_be_numpy_s(method, bags):
+    assert method.set_params(epochs=1, random_state=0).fit_bags(bags).history_
+
+
 def test_smoothness_can_have_its_full_weight_from_the_start(bags):
     method, term = LLPVAT(ramp_until=0, **SETTINGS), DLLP(instance_terms=Smoothness(ramp_until=0), **SETTINGS)
     assert_same_weights(*(model.fit_bags(bags) for model in (method, term)))

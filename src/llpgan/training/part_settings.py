@@ -4,6 +4,8 @@ from math import isfinite
 from numbers import Integral, Real
 from typing import Any
 
+import numpy as np
+
 
 def require(holds: bool, name: str, value: Any, right: str) -> None:
     """Refuse a setting of a loss or a term."""
@@ -24,6 +26,11 @@ def require_share(name: str, value: Any) -> None:
 def require_whole(name: str, value: Any) -> None:
     """Refuse what is not a whole number from one on."""
     require(isinstance(value, Integral) and int(value) >= 1, name, value, "a whole number, one or more")
+
+
+def require_truth(name: str, value: Any) -> None:
+    """Refuse what is neither true nor false; numpy's truth values are, as in scikit-learn."""
+    require(isinstance(value, bool | np.bool_), name, value, "True or False")
 
 
 def is_number(value: Any) -> bool:

@@ -12,7 +12,7 @@ from llpgan.training.instance_terms.instance_term import InstanceTerm
 from llpgan.training.instance_terms.network_modes import statistics_kept
 from llpgan.training.losses.assignment import LARGEST_BAG, assigned_labels, confident_targets
 from llpgan.training.losses.transport import self_training_loss, transport_plan
-from llpgan.training.part_settings import require, require_share
+from llpgan.training.part_settings import require, require_share, require_truth
 from llpgan.training.players import Player
 
 
@@ -45,7 +45,7 @@ class SelfTraining(InstanceTerm):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require(isinstance(self.soft, bool), "soft", self.soft, "True or False")
+        require_truth("soft", self.soft)
         require_share("confidence", self.confidence)
         known = self.view is None or callable(self.view) or self.view in list(AUGMENTATIONS)
         require(known, "view", self.view, f"a function, or one of {', '.join(AUGMENTATIONS)}")

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from llpgan.training.losses.bag_loss import BagLoss
 from llpgan.training.losses.paper_losses import log_bag_means, proportion_loss, sampling_correction
-from llpgan.training.part_settings import is_number, require, require_share, require_whole
+from llpgan.training.part_settings import is_number, require, require_share, require_truth, require_whole
 
 TOLERANCE = 1e-5  # of the log scales of classes, below which Sinkhorn's iteration ends
 
@@ -34,7 +34,7 @@ class TransportLoss(BagLoss):
 
     def __post_init__(self) -> None:
         require_share("weight", self.weight)
-        require(isinstance(self.hard, bool), "hard", self.hard, "True or False")
+        require_truth("hard", self.hard)
         require(is_number(self.epsilon) and self.epsilon > 0, "epsilon", self.epsilon, "a number above 0")
         prices = self.relaxation == torch.inf or (is_number(self.relaxation) and self.relaxation > 0)
         require(prices, "relaxation", self.relaxation, "a number above 0, or inf")
