@@ -142,6 +142,16 @@ def test_a_checkpoint_of_other_bags_is_refused(bags, blobs, tmp_path):
         DLLP(**settings).fit(instances + 1, labels, groups=groups)
 
 
+def test_a_checkpoint_judged_by_other_held_out_bags_is_refused(bags, tmp_path):
+    model = DLLP(epochs=2, checkpoint=tmp_path / "run.pt", random_state=0)
+    one, other = bags.subset([0]), bags.subset([1])
+    model.fit_bags(bags, held_out=one)
+    for held_out in (other, None):
+        with pytest.raises(ValueError, match=r"belongs to another training \(held_out was"):
+            model.fit_bags(bags, held_out=held_out)
+    model.fit_bags(bags, held_out=one)
+
+
 def test_a_checkpoint_of_a_version_with_other_settings_is_refused_by_their_names(tmp_path):
     Checkpoint(tmp_path / "run.ckpt", {"old": "1", "same": "2"}).save({})
     with pytest.raises(ValueError, match="new was unknown, is 3; old was 1, is unknown"):

@@ -279,7 +279,7 @@ class DeepClassifier(LLPClassifier):
                 held_out=held_out_bags,
                 correction=self._predicted,
                 monitor=None if monitor is None else partial(self._monitored, monitor),
-                checkpoint=checkpoint_of(self, bags),
+                checkpoint=checkpoint_of(self, bags, held_out),
                 listeners=listeners,
             )
         self.history_ = EpochHistory(history)

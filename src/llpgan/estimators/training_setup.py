@@ -108,12 +108,13 @@ def _refuse_in_vain(model: "DeepClassifier") -> None:
         raise ValueError("patience looks at held-out bags: set validation_fraction, or give held_out bags")
 
 
-def checkpoint_of(model: "DeepClassifier", bags: Bags) -> Checkpoint | None:
+def checkpoint_of(model: "DeepClassifier", bags: Bags, held_out: Bags | None = None) -> Checkpoint | None:
     """Where the state after each epoch goes, with what it must agree with to be continued."""
     if model.checkpoint is None:
         return None
     settings = {k: in_words(v) for k, v in model.get_params(deep=False).items() if k not in _ONLY_WATCHING}
-    return Checkpoint(model.checkpoint, {**settings, "bags": bags.digest})
+    judging = {} if held_out is None else {"held_out": held_out.digest}
+    return Checkpoint(model.checkpoint, {**settings, "bags": bags.digest, **judging})
 
 
 @contextmanager
