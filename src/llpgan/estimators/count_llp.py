@@ -21,7 +21,8 @@ class CountLLP(DLLPVariant):
     ----------
     heads : {"softmax", "sigmoid"}, default="softmax"
         "softmax" for the posteriors of all classes together, or "sigmoid" for each class by itself, as LLP-PVC has
-        it. Predictions are always a softmax of the logits.
+        it. Predictions are always a softmax of the logits, which is too sure of its classes with "sigmoid": with
+        two classes, their odds are squared.
     {own_loss: counts}
     {inherited}
 
