@@ -112,6 +112,26 @@ def test_new_images_become_what_the_training_had(tmp_path, save):
     np.testing.assert_allclose(encoder.encode(open_rows(tmp_path / "new"))[0, 0], luma, atol=1)
 
 
+@pytest.mark.parametrize("orientation", range(1, 9))
+def test_a_photo_is_turned_as_its_exif_data_say(tmp_path, save, orientation):
+    pixels = save("cats/1.png")
+    save("dogs/1.png")
+    stored = {1: pixels, 2: pixels[:, ::-1], 3: pixels[::-1, ::-1], 4: pixels[::-1]}
+    stored |= {5: pixels.T, 6: pixels.T[::-1], 7: pixels.T[::-1, ::-1], 8: pixels.T[:, ::-1]}
+    exif = Image.Exif()
+    exif[0x0112] = orientation
+    Image.fromarray(np.ascontiguousarray(stored[orientation])).save(tmp_path / "cats" / "1.png", exif=exif)
+    np.testing.assert_array_equal(Bags.from_tables(tmp_path, RESULTS).instances[0, 0], pixels)
+
+
+@pytest.mark.parametrize("exif", [b"E", b"Exif\x00\x00MM\x00*\x00", b"Exif\x00\x00MM\x00*\x00\x00\x00\x08\x00"])
+def test_damaged_exif_data_leave_a_photo_as_it_is(tmp_path, save, exif):
+    pixels = save("cats/1.png")
+    save("dogs/1.png")
+    Image.fromarray(pixels).save(tmp_path / "cats" / "1.png", exif=exif)
+    np.testing.assert_array_equal(Bags.from_tables(tmp_path, RESULTS).instances[0, 0], pixels)
+
+
 def refused(folder):
     with pytest.raises(ValueError) as error:
         Bags.from_tables(folder, RESULTS)

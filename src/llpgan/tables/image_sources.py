@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
-from PIL import Image, UnidentifiedImageError
+from PIL import ExifTags, Image, UnidentifiedImageError
 
 from llpgan.tables.rows import Rows
 
@@ -18,6 +18,15 @@ _GREY = ("1", "L", "LA")
 _WIDE = ("I", "F")  # whole numbers of 16 and 32 bits, and floats: Pillow would cut them off at 255
 _WIDE_CHANNELS = ";16"  # in how Pillow reads colours of 16 bits, of which it keeps the upper half alone
 _IN_COLOUR = 2.0  # the mean difference between two channels, from which an image is not a grey one saved in colour
+_TURNS = {  # from how EXIF numbers the ways in which the sensor can lie
+    2: Image.Transpose.FLIP_LEFT_RIGHT,
+    3: Image.Transpose.ROTATE_180,
+    4: Image.Transpose.FLIP_TOP_BOTTOM,
+    5: Image.Transpose.TRANSPOSE,
+    6: Image.Transpose.ROTATE_270,
+    7: Image.Transpose.TRANSVERSE,
+    8: Image.Transpose.ROTATE_90,
+}
 _ENDINGS = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp")
 
 
@@ -145,7 +154,7 @@ def _paths(rows: Rows, column: str) -> Iterator[tuple[Path, str]]:
 
 
 def _opened(path: Path, where: str) -> Image.Image:
-    """The image, read as a whole, so that a file that is cut off is found here."""
+    """The image as it is shown, read as a whole, so that a file that is cut off is found here."""
     if path.exists() and not path.is_file():  # to open a pipe would wait for a writer
         raise ValueError(f"{where}: {path} is not an image that can be read: it is a folder, a pipe or a device")
     try:
@@ -154,11 +163,20 @@ def _opened(path: Path, where: str) -> Image.Image:
             image.load()
         if is_wide or image.mode.startswith(_WIDE):
             raise ValueError(f"its pixels ({image.mode}) are wider than a byte; save it with 8 bits per channel")
-        return _on_white(image)
+        return _on_white(_upright(image))
     except FileNotFoundError:
         raise FileNotFoundError(f"{where}: there is no image {path}") from None
     except (UnidentifiedImageError, OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
         raise ValueError(f"{where}: {path} is not an image that can be read: {error}") from error
+
+
+def _upright(image: Image.Image) -> Image.Image:
+    """The image turned as its EXIF data say: a camera stores a photo as the sensor lay."""
+    try:
+        orientation = image.getexif().get(ExifTags.Base.Orientation)
+    except Exception:  # damaged EXIF data raise many kinds of errors, and the pixels may be fine
+        return image
+    return image.transpose(_TURNS[orientation]) if orientation in _TURNS else image
 
 
 def _on_white(image: Image.Image) -> Image.Image:
