@@ -150,7 +150,22 @@ def test_an_image_that_is_cut_off(tmp_path, save, ending):
 def test_what_is_no_image(tmp_path, save, write):
     save("cats/1.png")
     path = write("dogs/1.png", b"garbage")
-    assert f"{tmp_path}, row 1: {path} is not an image that can be read: cannot identify" in refused(tmp_path)
+    assert f"{tmp_path}, row 1: {path} is not an image that can be read: its format is unknown" in refused(tmp_path)
+
+
+def test_an_image_of_an_unknown_format_is_named_and_not_left_out(tmp_path, save, write):
+    save("cats/1.png")
+    path = write("dogs/1.HEIC", b"\x00\x00\x00\x24ftypheic")
+    save("dogs/2.png")
+    assert f"{path} is not an image that can be read: its format is unknown here" in refused(tmp_path)
+
+
+@pytest.mark.parametrize("ending", [".jfif", ".jp2", ".pgm"])
+def test_rare_formats_are_images_too(tmp_path, save, ending):
+    save("cats/1.png")
+    save("dogs/1.png")
+    save(f"dogs/2{ending}")
+    assert Bags.from_tables(tmp_path, RESULTS).sizes.tolist() == [1, 2]
 
 
 def test_an_image_of_another_size(tmp_path, save):

@@ -27,14 +27,15 @@ _TURNS = {  # from how EXIF numbers the ways in which the sensor can lie
     7: Image.Transpose.TRANSVERSE,
     8: Image.Transpose.ROTATE_90,
 }
-_ENDINGS = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp")
+_USUAL_ENDINGS = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp")
+_RARE_ENDINGS = (".jpe", ".jfif", ".jp2", ".ppm", ".pgm", ".pbm", ".avif", ".heic", ".heif", ".dcm")
 
 
 def open_folder(folder: Path) -> Rows:
     """All images below a folder in the order of their paths; the bag of each is the folder that it is in."""
     paths = sorted(path for path in folder.rglob("*") if is_image(path) and path.is_file())
     if not paths:
-        raise ValueError(f"{folder} holds no image: files that end in {', '.join(_ENDINGS)} would be")
+        raise ValueError(f"{folder} holds no image: files that end in {', '.join(_USUAL_ENDINGS)} would be")
     relative = [path.relative_to(folder) for path in paths]
     columns = {IMAGE_COLUMN: map(Path.as_posix, relative), FOLDER_COLUMN: (p.parent.as_posix() for p in relative)}
     table = pa.table({name: pa.array(list(values), pa.string()) for name, values in columns.items()})
@@ -42,8 +43,11 @@ def open_folder(folder: Path) -> Rows:
 
 
 def is_image(path: Path) -> bool:
-    """Whether a path is that of an image file, by its ending."""
-    return path.suffix.lower() in _ENDINGS
+    """Whether a path is that of an image file, by its ending.
+
+    Formats that Pillow may not read count too: such a file is named when it is opened, not left out.
+    """
+    return path.suffix.lower() in _USUAL_ENDINGS + _RARE_ENDINGS
 
 
 def open_image(path: Path) -> Rows:
@@ -166,7 +170,12 @@ def _opened(path: Path, where: str) -> Image.Image:
         return _on_white(_upright(image))
     except FileNotFoundError:
         raise FileNotFoundError(f"{where}: there is no image {path}") from None
-    except (UnidentifiedImageError, OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
+    except UnidentifiedImageError as error:
+        raise ValueError(
+            f"{where}: {path} is not an image that can be read: its format is unknown here, or it is damaged; save "
+            f"it as PNG or JPEG"
+        ) from error
+    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
         raise ValueError(f"{where}: {path} is not an image that can be read: {error}") from error
 
 
