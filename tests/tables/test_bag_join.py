@@ -139,6 +139,12 @@ def test_bags_without_proportions_are_refused(ids, said):
     assert str(error.value) == said
 
 
+def test_names_that_only_look_alike_are_told_apart():
+    table = BagTable.of(pa.table({"state": ["A\u030aland"], "no": [0.5], "yes": [0.5]}), ["state"], None, "r.csv")
+    with pytest.raises(ValueError, match=r"Did you mean 'A\u030aland'\? Both look alike, .* \(Unicode NFD\)"):
+        table.rows_of(["\u00c5land"], "p.csv")
+
+
 WRONG_TABLES = {
     "twice the same bag": (
         {"state": ["OH", "IA", "OH"], "no": [0, 1, 1], "yes": [1, 0, 0]},

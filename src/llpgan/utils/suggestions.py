@@ -4,6 +4,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from difflib import get_close_matches
 from itertools import islice
 from typing import Any
+from unicodedata import normalize
 
 _MOST_COMPARED = 10_000  # names; to compare with more takes longer than a message is worth
 _FEW = 5
@@ -23,7 +24,8 @@ def did_you_mean(name: Hashable, available: Iterable[Hashable], none: str = "the
     shown = ", ".join(map(repr, there[:_FEW]))
     more = f" and {len(there) - _FEW} more" if len(there) > _FEW else ""
     meant = _closest(name, there)
-    return f"; there are {shown}{more}" + ("" if meant is None else f". Did you mean {meant!r}?")
+    asked = "" if meant is None else f". Did you mean {meant!r}?{_if_alike(name, meant)}"
+    return f"; there are {shown}{more}{asked}"
 
 
 def and_more(names: Sequence[Any]) -> str:
@@ -42,6 +44,14 @@ def _closest(name: Hashable, there: Iterable[Hashable]) -> Hashable | None:
         by_text.setdefault(_bare(other), other)
     found = get_close_matches(_bare(name), by_text, n=1, cutoff=0.75)
     return by_text[found[0]] if found else None
+
+
+def _if_alike(name: Hashable, meant: Hashable) -> str:
+    """Why two names differ that look alike: macOS writes accents of file names as characters of their own."""
+    are_text = isinstance(name, str) and isinstance(meant, str)
+    if not are_text or normalize("NFC", str(name)) != normalize("NFC", str(meant)):
+        return ""
+    return " Both look alike, but one has its accents as characters of their own (Unicode NFD): write both in NFC"
 
 
 def _bare(name: Hashable) -> str:
