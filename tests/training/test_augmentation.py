@@ -1,13 +1,15 @@
 """Images that are shifted and mirrored at random: what may change and what may not."""
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 import pytest
 import torch
 
-from llpgan import DLLP, LLPGAN
+from llpgan import DLLP, LLPDC, LLPGAN
 from llpgan.training.augmentation import distortions, distortions_and_flips, flips, shifts, shifts_and_flips
+from llpgan.training.chunked_gradients import changed
 from llpgan.training.networks import cifar_classifier
 
 pytestmark = pytest.mark.slow  # many seconds together
@@ -115,6 +117,22 @@ def test_rows_of_a_table_cannot_be_shifted(bags):
 def test_a_function_that_changes_the_shape_is_refused(bags_of_images):
     with pytest.raises(ValueError, match=r"augment made .* of instances"):
         DLLP(augment=lambda images: images[:, :, ::2], epochs=1).fit_bags(bags_of_images)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.float32])
+@pytest.mark.parametrize(
+    "method", [partial(DLLP, augment=torch.zero_), partial(LLPDC, view=torch.zero_)], ids=["augment", "view"]
+)
+def test_a_function_that_writes_into_its_argument_leaves_the_instances_as_they_are(method, dtype, bags_of_images):
+    images = bags_of_images.instances.astype(dtype)
+    method(epochs=1, random_state=0).fit_bags(replace(bags_of_images, instances=images))
+    np.testing.assert_array_equal(images, bags_of_images.instances)
+
+
+def test_a_view_that_writes_into_its_argument_leaves_the_step_as_it_is():
+    step = torch.ones(2, 1, 4, 4)
+    assert changed(step, torch.zero_).sum() == 0
+    assert step.sum() == 32
 
 
 def test_shifts_by_a_part_of_the_side_move_no_further():

@@ -83,7 +83,7 @@ def named_augmentation(parameter: str, given: str | Augment | None, instances: T
 def _check(parameter: str, augment: Augment, instances: Tensor) -> None:
     """Refuse a function, given as this parameter, that does not keep the shape of these instances."""
     with torch.random.fork_rng(devices=[]):
-        changed = augment(instances)
+        changed = augment(instances.clone())  # since it may write into what it is given: here the user's own array
     if not isinstance(changed, Tensor) or changed.shape != instances.shape:
         made = tuple(changed.shape) if isinstance(changed, Tensor) else f"a {type(changed).__name__}"
         raise ValueError(

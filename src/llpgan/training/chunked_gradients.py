@@ -61,8 +61,11 @@ Instances = Tensor | ChunkedInstances
 
 
 def changed(instances: Instances, change: Callable[[Tensor], Tensor]) -> Instances:
-    """Instances as a function changes them: of chunks each when it is read, alike in both passes over them."""
-    return change(instances) if isinstance(instances, Tensor) else replace(instances, change=change)
+    """Instances as a function changes them: of chunks each when it is read, alike in both passes over them.
+
+    The function may write into what it is given, which is a copy.
+    """
+    return change(instances.clone()) if isinstance(instances, Tensor) else replace(instances, change=change)
 
 
 def outputs(
