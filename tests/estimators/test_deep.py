@@ -35,6 +35,12 @@ def test_images_as_bytes(method, images):
     assert model.n_features_in_ == 1
 
 
+def test_masks_of_zeros_and_ones_are_learned_as_bytes(images):
+    pixels, labels, groups = images
+    masks = (pixels > 100).astype(np.uint8)
+    assert DLLP(epochs=40, random_state=0).fit(masks, labels, groups=groups).score(masks, labels) > 0.9
+
+
 def test_generated_images_stand_in_the_range_of_the_real_ones(images):
     pixels, labels, groups = images
     fakes = LLPGAN(epochs=2, random_state=0).fit(pixels, labels, groups=groups).sample(9, random_state=0)

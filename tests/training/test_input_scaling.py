@@ -20,15 +20,16 @@ def test_a_constant_column_becomes_zero():
     assert Scaling.of(table)(torch.tensor(table, dtype=torch.float32)).abs().max() == 0
 
 
-def test_bytes_are_scaled_by_their_type_not_by_what_was_seen():
-    images = np.zeros((2, 1, 2, 2), np.uint8)
-    scaled = Scaling.of(images)(torch.tensor([[0, 255]], dtype=torch.uint8))
-    assert scaled.tolist() == [[-1, 1]]
-
-
-def test_other_images_are_scaled_by_their_range():
-    images = np.array([0.0, 4.0, 16.0, 8.0]).reshape(1, 1, 2, 2)
+@pytest.mark.parametrize("dtype", [np.uint8, np.float32])
+def test_images_are_scaled_by_their_range(dtype):
+    images = np.array([0, 4, 16, 8], dtype).reshape(1, 1, 2, 2)
     assert Scaling.of(images)(torch.tensor(images)).ravel().tolist() == [-1, -0.5, 1, 0]
+
+
+def test_the_range_is_that_of_all_images():
+    images = np.zeros((3000, 1, 1, 1), np.uint8)
+    images[-1] = 16
+    assert Scaling.of(images)(torch.tensor(images))[[0, -1]].ravel().tolist() == [-1, 1]
 
 
 def test_the_way_back(rng):

@@ -9,10 +9,11 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from llpgan.bags import validation
-from llpgan.bags.column_scales import TO_ZERO, chunks, constant, moments
+from llpgan.bags.column_scales import TO_ZERO, constant, moments
 from llpgan.bags.fit_warnings import TrainingWarning
 from llpgan.utils.arrays import Array
 
+_AT_ONCE = 1024  # images that are read together
 _FURTHEST = 1e15  # from the middle, in units of the scale: its square is still a number in single precision
 
 
@@ -98,11 +99,13 @@ def _columns(table: Array, weights: Array | None) -> tuple[Array, Array]:
 
 
 def _range(images: Array) -> tuple[Array, Array]:
-    """Middle and half width of the pixels' range: of bytes by their type, else as seen."""
-    if images.dtype == np.uint8:
-        return np.array(127.5), np.array(127.5)
-    low = min(float(chunk.min()) for chunk in chunks(images))
-    high = max(float(chunk.max()) for chunk in chunks(images))
+    """Middle and half width of the range of all pixels.
+
+    As seen, also of bytes: masks of zeros and ones would be alike to a network that expects 0 to 255.
+    """
+    parts = (images[start : start + _AT_ONCE] for start in range(0, len(images), _AT_ONCE))
+    lows, highs = zip(*((float(part.min()), float(part.max())) for part in parts), strict=True)
+    low, high = min(lows), max(highs)
     if not np.isfinite(high - low):
         validation.finite(images)
     return np.array((high + low) / 2), np.array((high - low) / 2 or 1.0)

@@ -2,6 +2,7 @@
 
 import copy
 
+import numpy as np
 import pytest
 import torch
 from lightning_fabric import Fabric
@@ -82,7 +83,7 @@ def test_bytes_are_changed_as_numbers_in_units_of_the_networks(bags_of_images):
     batch = BagDataset(bags_of_images).batch([0, 1])
     assert batch.instances.dtype == torch.uint8
     changes = objective.terms[0].adversarial(objective.classifier.bare, batch.instances) - batch.instances
-    lengths = (changes / 127.5).flatten(1).norm(dim=1)
+    lengths = (2 * changes / np.ptp(bags_of_images.instances)).flatten(1).norm(dim=1)
     torch.testing.assert_close(lengths, torch.full((16,), 0.5, dtype=lengths.dtype), rtol=1e-4, atol=0)
 
 
