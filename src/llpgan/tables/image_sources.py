@@ -172,8 +172,8 @@ def _opened(path: Path, where: str) -> Image.Image:
         raise FileNotFoundError(f"{where}: there is no image {path}") from None
     except UnidentifiedImageError as error:
         raise ValueError(
-            f"{where}: {path} is not an image that can be read: its format is unknown here, or it is damaged; save "
-            f"it as PNG or JPEG"
+            f"{where}: {path} is not an image that can be read: its format is unknown here, or it is damaged; "
+            f"save it as PNG or JPEG"
         ) from error
     except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
         raise ValueError(f"{where}: {path} is not an image that can be read: {error}") from error
