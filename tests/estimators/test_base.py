@@ -229,3 +229,39 @@ def test_a_model_of_a_category_with_open_ends_predicts_from_numbers_too(people):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         Bags.from_tables(people.assign(kids=kids), bag="state", label="vote", columns=Columns(categories="kids"))
+
+
+RANGES = {
+    "bytes": lambda images: images,
+    "floats up to 255": lambda images: images.astype(np.float32),
+    "floats up to 1": lambda images: images / 255,
+}
+
+
+@pytest.mark.parametrize(
+    ("trained", "given"),
+    [("bytes", "floats up to 1"), ("floats up to 255", "floats up to 1"), ("floats up to 1", "bytes")],
+)
+def test_images_in_another_range_than_those_of_the_training_are_warned_of(coloured, trained, given, tmp_path):
+    images, labels, groups = coloured
+    model = BagLogistic(random_state=0).fit(RANGES[trained](images), labels, groups=groups)
+    save(model, tmp_path / "model")
+    for each in (model, load(tmp_path / "model")):
+        with pytest.warns(UserWarning, match=r"the values of these images go up to .*, and those that this"):
+            each.predict(RANGES[given](images))
+
+
+def test_images_in_the_range_of_the_training_are_not_warned_of(coloured):
+    images, labels, groups = coloured
+    model = BagLogistic(random_state=0).fit(images, labels, groups=groups)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for same in (images, images.astype(float), images // 100, 0.0 * images):
+            model.predict(same)
+
+
+def test_images_of_another_shape_are_refused_by_their_shape(coloured):
+    images, labels, groups = coloured
+    model = BagLogistic(random_state=0).fit(images, labels, groups=groups)
+    with pytest.raises(ValueError, match=r"instances of shape \(16, 16, 3\), but this BagLogistic was trained"):
+        model.predict(images.transpose(0, 2, 3, 1))

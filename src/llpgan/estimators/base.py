@@ -22,6 +22,8 @@ from llpgan.utils.callers import warn_once
 if TYPE_CHECKING:
     from llpgan.tables import Encoder
 
+_LOOKED_AT = 256  # images, to see the range of their values
+_OTHER_RANGE = 100  # times larger or smaller: bytes beside values from 0 to 1
 _BAGS_OF_ONE = (
     "labels without groups make every row a bag of its own, so this is supervised learning from every label. To "
     "learn from bags, pass groups (the bag of each row); in cross_val_score and GridSearchCV they arrive after "
@@ -55,6 +57,8 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         The shape of one instance.
     instance_type_ : str
         The data type of the training instances, such as ``"<f4"``.
+    largest_pixel_ : float or None
+        About the largest absolute value of the training images. None if the instances are not images.
 
     See Also
     --------
@@ -188,9 +192,11 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             If the instances do not have the shape of the training instances, or a value is not finite.
         """
         check_is_fitted(self, "classes_")
+        if len(self.instance_shape_) > 1:  # images, whose channels scikit-learn would call features
+            self._refuse_other_shape(np.shape(instances))
         instances = self._checked(instances, reset=False)
         validation.instances(instances, self._feature_names())
-        self._refuse_other_shape(instances)
+        self._refuse_other_shape(instances.shape)
         self._warn_of_other_range(instances)
         probabilities = self._probabilities(instances)
         self._refuse_no_probabilities(probabilities, instances)
@@ -311,6 +317,7 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.n_features_in_ = bags.instances.shape[1]
         self.instance_shape_ = bags.instances.shape[1:]
         self.instance_type_ = bags.instances.dtype.str
+        self.largest_pixel_ = _largest_pixel(bags.instances) if bags.instances.ndim > 2 else None
         self.encoder_ = bags.encoder
         self._note_features(None if bags.encoder else bags.features)
 
@@ -394,20 +401,23 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         names = getattr(self, "feature_names_in_", None)
         return None if names is None else names.tolist()
 
-    def _refuse_other_shape(self, instances: Array) -> None:
-        if instances.shape[1:] != self.instance_shape_:
+    def _refuse_other_shape(self, shape: tuple[int, ...]) -> None:
+        if shape[1:] != self.instance_shape_:
             raise ValueError(
-                f"instances of shape {instances.shape[1:]}, but this {type(self).__name__} was trained on "
+                f"instances of shape {shape[1:]}, but this {type(self).__name__} was trained on "
                 f"{self.instance_shape_}"
             )
 
     def _warn_of_other_range(self, instances: Array) -> None:
-        """Images from 0 to 1 are nearly black to a model that was trained on bytes."""
-        was_bytes = np.dtype(self.instance_type_) == np.uint8 and len(self.instance_shape_) > 1
-        if was_bytes and instances.dtype.kind == "f" and len(instances) and np.max(instances) <= 1:
+        """Images from 0 to 1 are nearly black to a model that was trained on images from 0 to 255."""
+        trained = getattr(self, "largest_pixel_", None)
+        if trained is None or (instances.dtype == np.uint8 == np.dtype(self.instance_type_)):
+            return
+        largest = _largest_pixel(instances)
+        if largest and trained and not 1 / _OTHER_RANGE < largest / trained < _OTHER_RANGE:
             warnings.warn(
-                f"this {type(self).__name__} was trained on bytes from 0 to 255, but no value of these images is "
-                "above 1: multiply them by 255, or give bytes (uint8)",
+                f"the values of these images go up to {largest:g}, and those that this {type(self).__name__} was "
+                f"trained on up to {trained:g}: give images in the range of the training, 0 to 255 or 0 to 1",
                 stacklevel=4,
             )
 
@@ -422,6 +432,11 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             f"{probabilities[wrong.argmax()].tolist()}: what it learned is not finite, or the row lies too far "
             f"from all that it learned from; {fit_warnings.WHAT_TO_TRY}"
         )
+
+
+def _largest_pixel(images: Array) -> float:
+    """About the largest absolute value of images."""
+    return float(np.abs(fit_warnings.some_rows(images, _LOOKED_AT).astype(np.float64)).max(initial=0))
 
 
 def _are_labels(y: Any) -> bool:
