@@ -157,8 +157,8 @@ def test_the_page_begins_with_what_was_done():
 
 def test_a_model_that_learned_next_to_nothing_is_warned_of():
     story = told("table", False)
-    useless = replace(story, scores=story.overall)
-    assert "Do not rely on this model." in section(render(useless), "summary")
+    said = section(render(replace(story, doubt="a single bag tells nothing")), "summary")
+    assert "Do not rely on this model.</b> A single bag tells nothing." in said
 
 
 def table_of(page, about):

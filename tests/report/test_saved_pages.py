@@ -31,4 +31,5 @@ def test_the_card_has_held_out_bags_and_three_classes():
 def test_the_card_warns_of_a_model_that_learned_nothing():
     story = told("table", False)
     assert "Do not rely" not in card_sections(story)
-    assert "**Do not rely on this model.**" in card_sections(replace(story, scores=story.overall))
+    doubted = replace(story, doubt="a single bag tells nothing")
+    assert "**Do not rely on this model.** A single bag tells nothing." in card_sections(doubted)

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.metrics import accuracy_score
@@ -30,6 +32,17 @@ def test_who_knows_only_the_overall_shares_misses_by_the_distance_from_them(bags
     story = tell(MeanMap().fit_bags(bags), bags, title="")
     misses = [np.abs(p - bags.prior).sum() / 2 for p in bags.proportions]
     np.testing.assert_allclose(story.overall.total_variation, misses)
+
+
+def test_a_model_is_doubted_for_what_its_training_warned_of(blobs, bags, rng):
+    instances, labels, _ = blobs
+    model = MeanMap().fit_bags(bags)
+    assert tell(model, bags, title="").doubt == ""
+    alike = Bags.from_labels(instances, labels, np.argsort(np.argsort(labels, kind="stable")) % 4)
+    assert "have the same proportions" in tell(model, alike, title="").doubt
+    assert "hardly better" in tell(model, replace(bags, instances=rng.permutation(instances)), title="").doubt
+    constant = replace(bags, instances=np.broadcast_to(instances[:1], instances.shape))
+    assert "predicts the same for every instance" in tell(model, constant, title="").doubt
 
 
 def test_a_wrong_label_is_named(bags):

@@ -291,6 +291,30 @@ def hardly_better(method: str, explained: float) -> str | None:
     )
 
 
+def little_learned(
+    method: str, bags: Bags, probabilities: Array, prior: Array, missing: Array | float = 0.0
+) -> str | None:
+    """Why not to rely on predictions of the instances of these bags: they are all alike, or hardly meet the bags.
+
+    Parameters
+    ----------
+    method : str
+        Which made them.
+    bags : Bags
+        Those that it learned from, or some of them.
+    probabilities : ndarray
+        The predictions.
+    prior : ndarray
+        The overall shares.
+    missing : ndarray or float, default=0.0
+        The share of each bag's rows that is missing, where bags are samples.
+    """
+    means = bags.means(probabilities)
+    noise = sampling_noise(bags, probabilities, missing)
+    explained = explained_share(bags.nearest_shares(means), means, prior, noise)
+    return collapse(method, probabilities, prior, bags.classes) or hardly_better(method, explained)
+
+
 def some_of_the_bags(bags: Bags) -> tuple[Bags, Array | float]:
     """Rows to judge by what was learned from large data, and the share of each bag's rows that is missing.
 

@@ -360,11 +360,7 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._refuse_no_probabilities(probabilities, shown.instances)
         if fit_warnings.tell_nothing(bags) is not None:  # which was said before
             return self
-        noise = fit_warnings.sampling_noise(shown, probabilities, missing)
-        means = shown.means(probabilities)
-        explained = fit_warnings.explained_share(shown.nearest_shares(means), means, bags.prior, noise)
-        collapsed = fit_warnings.collapse(method, probabilities, bags.prior, bags.classes)
-        fit_warnings.warn_of(collapsed or fit_warnings.hardly_better(method, explained))
+        fit_warnings.warn_of(fit_warnings.little_learned(method, shown, probabilities, bags.prior, missing))
         return self
 
     def _note_features(self, names: Sequence[str] | None) -> None:

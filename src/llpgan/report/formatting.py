@@ -1,6 +1,5 @@
 """Figures and names as a reader wants them."""
 
-from llpgan.bags.fit_warnings import explained_share, hardly_better
 from llpgan.evaluation import Estimate
 from llpgan.report.short_names import shorten as shorten
 from llpgan.report.story import Story
@@ -42,12 +41,6 @@ def between(estimate: Estimate) -> str:
     if estimate.low is None or estimate.high is None:
         return ""
     return f"{estimate.low:.3f} to {estimate.high:.3f}"
-
-
-def next_to_nothing(story: Story) -> str | None:
-    """A warning if the bags are fitted hardly better than by the overall shares."""
-    prior = story.sizes @ story.proportions / story.sizes.sum()
-    return hardly_better(story.method, explained_share(story.proportions, story.scores.predicted, prior))
 
 
 def shown_classes(story: BagFacts) -> list[int]:

@@ -4,10 +4,10 @@ from llpgan.estimators.base import LLPClassifier
 from llpgan.evaluation import BagScores, Estimate
 from llpgan.persistence.manifest import CARD, REPORT
 from llpgan.persistence.model_card import model_card, plain
-from llpgan.report.formatting import between, count, decimals, next_to_nothing, percent, percent_between
+from llpgan.report.formatting import between, count, decimals, percent, percent_between
 from llpgan.report.page import render
 from llpgan.report.story import Story
-from llpgan.report.summary_words import what_was_done
+from llpgan.report.summary_words import sentence, what_was_done
 
 
 def saved_pages(model: LLPClassifier, story: Story | None) -> dict[str, str]:
@@ -43,7 +43,6 @@ def _data(story: Story) -> str:
 
 
 def _quality(story: Story) -> str:
-    doubt = next_to_nothing(story)
     rows = [_bag_error("bags it was trained on", story.scores)]
     if story.held_out is not None:
         rows.append(_bag_error("held-out bags", story.held_out))
@@ -59,7 +58,7 @@ def _quality(story: Story) -> str:
     return "\n".join(
         [
             "## How good it is\n",
-            *([f"**Do not rely on this model.** {plain(doubt)}.\n"] if doubt else []),
+            *([f"**Do not rely on this model.** {plain(sentence(story.doubt))}.\n"] if story.doubt else []),
             "| measure | value | 95 % interval |",
             "|---|---|---|",
             *rows,

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from llpgan.bags import Bags
+from llpgan.bags.fit_warnings import little_learned, never_compared, tell_nothing
 from llpgan.estimators.base import LLPClassifier
 from llpgan.estimators.settings_in_words import Setting, method_in_a_line, settings_of
 from llpgan.evaluation import (
@@ -85,6 +86,8 @@ class Story:
         The direction of the effects of the most important columns.
     mosaics : Mosaics or None
         Real and generated images, if the model generates images.
+    doubt : str
+        Why not to rely on the model, as its training warned, or an empty text.
     verdict : Verdict
         The evaluation of single predictions by bags alone: by the held-out bags, if there are any. For the bags
         that the model was trained on it has the worst case, but no accuracy.
@@ -115,6 +118,7 @@ class Story:
     why_no_rises: str
     effects: tuple[PartialDependence, ...]
     mosaics: Mosaics | None
+    doubt: str
     verdict: Verdict
     labels: LabelScores | None
     shares: GroupSharesDisplay | None = None
@@ -195,6 +199,7 @@ def tell(
         why_no_rises=why_no_rises,
         effects=_effects(model, bags, groups, rises),
         mosaics=mosaics_of(model, bags),
+        doubt=_doubt(model, bags, probabilities),
         verdict=_verdict(model, bags, probabilities, held_out),
         labels=None if labels is None else label_scores(labels, probabilities, bags.classes),
         shares=None if shares is None else GroupSharesDisplay.of(shares),
@@ -210,6 +215,11 @@ def _verdict(model: LLPClassifier, bags: Bags, probabilities: Array, held_out: B
     if held_out is not None:
         return judge_without_labels(held_out, model.predict_proba(held_out))
     return replace(judge_without_labels(bags, probabilities), scores=None, why=_NOT_HELD_OUT)
+
+
+def _doubt(model: LLPClassifier, bags: Bags, probabilities: Array) -> str:
+    said = tell_nothing(bags) or never_compared(bags)
+    return said or little_learned(type(model).__name__, bags, probabilities, bags.prior) or ""
 
 
 def _counts(probabilities: Array) -> NDArray[np.int64]:
