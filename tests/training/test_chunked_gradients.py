@@ -90,6 +90,14 @@ def test_also_of_a_bag_with_more_instances_than_features_are_kept_of(method, rng
     assert_same_gradients(*(gradients(method, bags, networks, size) for size in (None, 100)))
 
 
+@pytest.mark.parametrize("method", [DLLP, LLPGAN])
+def test_also_of_a_network_whose_features_are_frozen(method, rng):
+    networks = [plain_mlp((3,), 2).double(), mlp_generator((3,), 4).double()]
+    networks[0].body.requires_grad_(False)
+    bags = ragged([5, 9, 4], 2, rng)
+    assert_same_gradients(*(gradients(method, bags, networks, size) for size in (None, 4)))
+
+
 def test_dropout_is_the_same_in_both_passes(rng):
     """The gradient at one mask: with another mask in the second pass it could not be the loss's."""
     network = mlp_classifier((3,), 2, dropout=0.5).double()

@@ -147,7 +147,10 @@ class _InChunks(torch.autograd.Function):
                 by = by_logits[: len(output.logits)], by_features[: len(output.features)]
                 by_logits, by_features = by_logits[len(by[0]) :], by_features[len(by[1]) :]
                 inputs = [*trained, instances] if ctx.has_gradient else trained
-                gradients = torch.autograd.grad(output, inputs, by, allow_unused=True)
+                reached = [i for i, value in enumerate(output) if value.requires_grad]  # not what is frozen
+                gradients = torch.autograd.grad(
+                    [output[i] for i in reached], inputs, [by[i] for i in reached], allow_unused=True
+                )
                 for total, gradient in zip(totals, gradients, strict=False):
                     if gradient is not None:
                         total += gradient

@@ -36,6 +36,8 @@ class Player:
         self.ranks = Ranks(fabric)
         self.at_once = at_once
         self.trained = [p for p in network.parameters() if p.requires_grad]
+        if not self.trained:
+            raise ValueError("the network has no weights to train: it has none, or all are frozen (requires_grad)")
         optimiser = make_optimiser(self.trained)
         self.network, self.optimiser = fabric.setup(network, optimiser)
         self.rates = [group["lr"] for group in optimiser.param_groups]

@@ -7,10 +7,24 @@ from llpgan import DLLP, LLPGAN
 from llpgan.training.networks import Classifier, mlp_generator
 
 
+class Returning(Classifier):
+    """A classifier that returns something else than logits and features."""
+
+    def __init__(self, change):
+        super().__init__(nn.Linear(3, 4), nn.Linear(4, 2))
+        self.change = change
+
+    def forward(self, instances):
+        return self.change(*super().forward(instances))
+
+
 @pytest.mark.parametrize(
     ("network", "message"),
     [
-        (nn.Linear(3, 2), "must return a pair, logits and features, not a Tensor"),
+        (nn.Linear(3, 2), "must return a pair of tensors, logits and features, not a Tensor"),
+        (Returning(lambda logits, features: (logits.numpy(), features)), r"not a tuple \(ndarray, Tensor\)"),
+        (Returning(lambda logits, features: (logits, features, 1)), r"not a tuple \(Tensor, Tensor, int\)"),
+        (Classifier(nn.Linear(3, 4), nn.Linear(4, 2)).requires_grad_(False), "no weights to train: .* are frozen"),
         (Classifier(nn.Linear(3, 4), nn.Linear(4, 7)), r"logits \(2, 7\), not \(2, 2\)"),
         (Classifier(nn.Linear(5, 4), nn.Linear(4, 2)), r"does not take instances of shape \(3,\)"),
         (Classifier(nn.Sequential(nn.Linear(3, 4), nn.Unflatten(1, (2, 2))), nn.Linear(2, 2)), "logits"),

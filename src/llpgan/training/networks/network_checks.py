@@ -26,8 +26,10 @@ def check_classifier(network: nn.Module, shape: Shape, n_classes: int) -> None:
         If it does not take such instances, or returns tensors of another shape.
     """
     output = _tried(network, torch.zeros(2, *shape), f"instances of shape {shape}")
-    if not (isinstance(output, tuple) and len(output) == 2):
-        raise TypeError(f"the classifier must return a pair, logits and features, not a {type(output).__name__}")
+    if not (isinstance(output, tuple) and len(output) == 2 and all(isinstance(part, Tensor) for part in output)):
+        raise TypeError(
+            f"the classifier must return a pair of tensors, logits and features, not {_in_words(output)}"
+        )
     logits, features = output
     if logits.shape != (2, n_classes):
         raise ValueError(f"of 2 instances the classifier gave logits {tuple(logits.shape)}, not {(2, n_classes)}")
@@ -56,6 +58,16 @@ def check_generator(network: nn.Module, shape: Shape, noise_size: int) -> None:
     if not isinstance(fakes, Tensor) or fakes.shape != (2, *shape):
         given = tuple(fakes.shape) if isinstance(fakes, Tensor) else type(fakes).__name__
         raise ValueError(f"of 2 rows of noise the generator made {given}, not instances {(2, *shape)}")
+
+
+def _in_words(output: object) -> str:
+    """The type of an output, and what is in it.
+
+    >>> _in_words((1, "a"))
+    'a tuple (int, str)'
+    """
+    parts = f" ({', '.join(type(part).__name__ for part in output)})" if isinstance(output, tuple) else ""
+    return f"a {type(output).__name__}{parts}"
 
 
 @torch.no_grad()
