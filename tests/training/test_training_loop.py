@@ -6,6 +6,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from functools import partial
 
 import numpy as np
 import pytest
@@ -132,6 +133,23 @@ def test_the_checkpoint_of_another_training_is_refused(change, message, bags, tm
     DLLP(**settings).fit_bags(bags)
     with pytest.raises(ValueError, match=message):
         DLLP(**{**settings, **change}).fit_bags(bags)
+
+
+class Brighter:
+    """A change of instances that is an object, as those of torchvision are."""
+
+    def __call__(self, instances):
+        return instances + 1
+
+    def once(self, instances):
+        return instances + 1
+
+
+@pytest.mark.parametrize("make", [Brighter, lambda: Brighter().once, lambda: partial(Brighter())])
+def test_settings_that_are_objects_do_not_keep_a_training_from_going_on(make, bags, tmp_path):
+    settings = {"checkpoint": tmp_path / "state", "classifier": plain_mlp, "epochs": 2, "random_state": 0}
+    first, second = (DLLP(augment=make(), **settings).fit_bags(bags) for _ in range(2))
+    assert first.history_ == second.history_
 
 
 def test_a_checkpoint_of_other_bags_is_refused(bags, blobs, tmp_path):

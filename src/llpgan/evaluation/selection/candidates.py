@@ -1,6 +1,5 @@
 """What is compared: methods with their settings, by name, the simplest first."""
 
-import re
 from collections.abc import Iterable
 from inspect import signature
 from typing import Self
@@ -11,6 +10,7 @@ from sklearn.base import clone
 from llpgan.bags import Bags
 from llpgan.estimators import METHODS, estimator_class
 from llpgan.estimators.base import LLPClassifier
+from llpgan.utils.addresses import without_addresses
 from llpgan.utils.arrays import Array
 
 #: Methods from the simplest to the most complex: one convex problem before several, all of them before trees and a
@@ -39,7 +39,6 @@ SIMPLEST_FIRST = (
 #: The methods that :func:`compare` tries by default: each takes at most minutes on tens of thousands of rows.
 QUICK = ("MeanMap", "LaplacianMeanMap", "InvCal", "AlternatingMeanMap", "BagLogistic", "BagBoosting", "DLLP")
 OVERALL = "overall shares"
-_ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 
 class OverallShares(LLPClassifier):
@@ -90,7 +89,7 @@ def name_of(method: LLPClassifier) -> str:
     usual = {name: parameter.default for name, parameter in signature(type(method)).parameters.items()}
     settings = {name: value for name, value in method.get_params(deep=False).items() if value != usual.get(name)}
     told = ", ".join(f"{name}={getattr(value, '__name__', repr(value))}" for name, value in settings.items())
-    return type(method).__name__ + (f"({_ADDRESS.sub('', ' '.join(told.split()))})" if told else "")
+    return type(method).__name__ + (f"({without_addresses(' '.join(told.split()))})" if told else "")
 
 
 def simplicity(method: LLPClassifier) -> int:

@@ -8,6 +8,8 @@ from typing import Any
 import torch
 from torch import nn
 
+from llpgan.utils.addresses import without_addresses
+
 
 def quick(network: nn.Module) -> nn.Module:
     """The network with its weights in the layout in which convolutions are quickest."""
@@ -27,7 +29,11 @@ def made(parameter: str, make: Callable[..., nn.Module], *arguments: Any) -> nn.
 
 
 def in_words(value: Any) -> str:
-    """A setting in words that another process says too: a function's by its name, not by its address."""
+    """A setting in words that another process says too: functions and objects without their addresses.
+
+    >>> in_words([object(), 1])
+    '[<object object>, 1]'
+    """
     if isinstance(value, partial):
-        return f"{in_words(value.func)} of {value.args}, {value.keywords}"
-    return f"{value.__module__}.{value.__qualname__}" if isfunction(value) else repr(value)
+        return f"{in_words(value.func)} of {without_addresses(f'{value.args}, {value.keywords}')}"
+    return f"{value.__module__}.{value.__qualname__}" if isfunction(value) else without_addresses(repr(value))
