@@ -14,6 +14,7 @@ from llpgan.training.launch_environment import processes
 _DEEP = 4  # convolutions from which bfloat16 halves the time of a step; with fewer it gains little
 _CONVOLUTIONS = (nn.Conv1d, nn.Conv2d, nn.Conv3d, nn.ConvTranspose1d, nn.ConvTranspose2d, nn.ConvTranspose3d)
 _MIXED = ("bf16-mixed", "16-mixed")
+_PRECISIONS = ("auto", "32-true", *_MIXED, "64-true")
 
 
 def device_named(name: str) -> torch.device:
@@ -35,6 +36,8 @@ def precision_for(precision: str, network: nn.Module, device: torch.device, shap
     For "auto", "bf16-mixed" where the network has several convolutions and the device computes in bfloat16
     natively, which takes about half the time of a step; else "32-true".
     """
+    if precision not in _PRECISIONS:
+        raise ValueError(f"precision={precision!r}: give one of {', '.join(map(repr, _PRECISIONS))}")
     if precision not in ("auto", "bf16-mixed"):
         return precision
     is_wrong = device.type == "cpu" and convolves_lines(network, shape)
