@@ -215,6 +215,8 @@ def divided(bags: Bags, hold_out: float, random_state: int) -> tuple[Bags, Bags 
         return bags, None, slice(None)
     if not 0 < hold_out < 1:
         raise ValueError(f"--hold_out is a share of the bags, between 0 and 1, got {hold_out:g}")
+    if bags.n_bags < 2:
+        raise ValueError("--hold_out keeps bags out of training, and there is only one: leave it out")
     if is_stored(bags.instances):
         raise ValueError(
             "--hold_out takes bags in memory; of a store, --method.validation_fraction holds bags out"

@@ -59,6 +59,12 @@ def test_many_or_large_images_are_learned_by_a_network_whose_time_is_told(grey, 
     assert found.seconds > 0
 
 
+def test_few_bags_are_not_called_many_images(grey):
+    found = default_method(grey.subset(range(3)))
+    assert isinstance(found.method, DLLP)
+    assert found.reason.startswith("with fewer than 6 bags none can be held out")
+
+
 @pytest.mark.parametrize(
     ("shape", "n_bags", "by_bags"),
     [((3, 32, 32), 12, True), ((3, 64, 64), 12, False), ((1, 8, 8), 5, False), ((8,), 12, False)],

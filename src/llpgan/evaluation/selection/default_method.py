@@ -18,6 +18,7 @@ from llpgan.evaluation.selection.comparison import Comparison
 FEW_IMAGES = 5_000
 SMALL_IMAGE = 3 * 32 * 32  # pixels in all channels, up to which a linear model and a small network are quick
 _FOLDS = 3
+_FEWEST_BAGS = 2 * _FOLDS
 _TRIED = 256  # rows, to measure how long a network will take
 
 
@@ -42,15 +43,15 @@ def default_method(bags: Bags, random_state: int = 0, time_limit: float | None =
         return DefaultMethod(estimator_class("AutoLLP")(time_limit=time_limit), why, time_limit)
     if chooses_by_held_out_bags(bags):
         return _best_on_held_out_bags(bags, random_state)
-    return _timed(
-        estimator_class("DLLP")(), bags, random_state, "for many or large images it is the quickest network"
-    )
+    too_few = f"with fewer than {_FEWEST_BAGS} bags none can be held out to choose by, and"
+    why = too_few if bags.n_bags < _FEWEST_BAGS else "for many or large images"
+    return _timed(estimator_class("DLLP")(), bags, random_state, f"{why} it is the quickest network")
 
 
 def chooses_by_held_out_bags(bags: Bags) -> bool:
     """Whether images are few and small enough to try several methods on them."""
     shape = bags.instances.shape[1:]
-    few = len(bags.bag_index) <= FEW_IMAGES and bags.n_bags >= 2 * _FOLDS
+    few = len(bags.bag_index) <= FEW_IMAGES and bags.n_bags >= _FEWEST_BAGS
     return len(shape) == 3 and few and prod(shape) <= SMALL_IMAGE and not is_stored(bags.instances)
 
 
