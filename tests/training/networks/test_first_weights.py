@@ -1,5 +1,9 @@
 """First weights: every network of the library tells instances apart before it learns."""
 
+from functools import partial
+from inspect import isfunction
+from typing import get_type_hints
+
 import pytest
 import torch
 from torch import nn
@@ -12,9 +16,19 @@ from llpgan.training.networks.first_weights import relative_spread
 pytestmark = pytest.mark.slow  # many seconds together
 
 LEAST_SPREAD = 0.1
-CLASSIFIERS = [getattr(networks, name) for name in networks.__all__ if name.endswith("_classifier")]
-CLASSIFIERS = [make for make in CLASSIFIERS if make is not networks.check_classifier]
-GENERATORS = [networks.mnist_generator, networks.cifar_generator, networks.mlp_generator]
+MADE = {
+    make: get_type_hints(make).get("return", type(None))
+    for make in map(partial(getattr, networks), networks.__all__)
+    if isfunction(make)
+}
+CLASSIFIERS = [make for make, kind in MADE.items() if issubclass(kind, networks.Classifier)]
+GENERATORS = [make for make, kind in MADE.items() if issubclass(kind, nn.Module) and make not in CLASSIFIERS]
+DEEP_WITHOUT_NORMS = [networks.cifar_classifier, networks.published_cifar_classifier, networks.nin_classifier]
+
+
+def test_every_network_of_the_library_is_looked_at():
+    assert len(CLASSIFIERS) == 7
+    assert len(GENERATORS) == 3
 
 
 def images(n=128, shape=(3, 32, 32)):
@@ -24,11 +38,11 @@ def images(n=128, shape=(3, 32, 32)):
     return nn.functional.interpolate(coarse, size=shape[1:], mode="bilinear").tanh()
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("activation", networks.ACTIVATIONS.values(), ids=networks.ACTIVATIONS)
 @pytest.mark.parametrize("make", CLASSIFIERS)
-def test_every_classifier_tells_instances_apart_before_training(make, seed):
-    torch.manual_seed(seed)
-    network = make((3, 32, 32), 10)
+def test_every_classifier_tells_instances_apart_before_training(make, activation):
+    torch.manual_seed(0)
+    network = make((3, 32, 32), 10, activation)
     if network.settles:
         networks.settle(network, images())
     assert networks.signal(network, images()) > LEAST_SPREAD
@@ -40,9 +54,10 @@ def test_deep_classifiers_tell_instances_apart_before_they_are_settled(make):
     assert networks.signal(make((3, 32, 32), 10), images()) > LEAST_SPREAD
 
 
-def test_the_check_finds_weights_that_lose_the_signal():
+@pytest.mark.parametrize("make", DEEP_WITHOUT_NORMS)
+def test_the_check_finds_weights_that_lose_the_signal(make):
     torch.manual_seed(0)
-    assert networks.signal(with_default_weights(networks.cifar_classifier((3, 32, 32), 10)), images()) < 0.01
+    assert networks.signal(with_default_weights(make((3, 32, 32), 10)), images()) < 0.01
 
 
 @pytest.mark.parametrize("make", GENERATORS)
