@@ -1,5 +1,8 @@
 """What evaluate shows stands beside the name of the class that it is of."""
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
@@ -43,3 +46,15 @@ def test_each_class_has_its_own_recall(rng):
     figures = Evaluation(None, judge_without_labels(bags, probabilities), CLASSES.tolist()).figures()
     found = [figures[f"recall of {name}, from bags alone"].value for name in CLASSES]
     np.testing.assert_allclose(found, RECALL, atol=0.1)
+
+
+@pytest.mark.usefixtures("files")
+def test_the_overall_shares_stand_beside_the_bag_error_of_the_model(capsys):
+    main.main([*FIT, "--report", "false"])
+    capsys.readouterr()
+    by_bags = ["--bag", "state", "--proportions", "results.csv"]
+    assert main.main(["evaluate", "model", "people.csv", *by_bags, "--out", "figures.json"]) == 0
+    assert "bag error of the overall shares" in capsys.readouterr().out
+    figures = json.loads(Path("figures.json").read_text())
+    errors = [figures[f"bag error {of}"]["value"] for of in ("(total variation)", "of the overall shares")]
+    assert errors[0] < 0.5 * errors[1]

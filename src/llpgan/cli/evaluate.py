@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from rich.table import Table
 from rich.text import Text
 
@@ -14,7 +15,15 @@ from llpgan.cli.label_matching import labels_as_classes
 from llpgan.cli.model_inputs import instances_of, opened
 from llpgan.cli.terminal_text import visible
 from llpgan.estimators.base import LLPClassifier
-from llpgan.evaluation import BagScores, Estimate, LabelScores, Verdict, judge_without_labels, label_scores
+from llpgan.evaluation import (
+    BagScores,
+    Estimate,
+    LabelScores,
+    Verdict,
+    bag_scores,
+    judge_without_labels,
+    label_scores,
+)
 from llpgan.persistence.manifest import files_of_model
 from llpgan.report import evaluation_page
 from llpgan.tables import Rows, TableSpec, label_values, shared_bags
@@ -29,6 +38,7 @@ class Evaluation:
     by_label: LabelScores | None
     verdict: Verdict | None
     classes: list[Any]
+    overall: BagScores | None = None  # of predicting the overall shares for every row
 
     @property
     def by_bag(self) -> BagScores | None:
@@ -43,6 +53,8 @@ class Evaluation:
             found |= {"log loss": self.by_label.log_loss, "calibration error": self.by_label.calibration_error}
         if self.by_bag is not None:
             found["bag error (total variation)"] = self.by_bag.mean_total_variation
+            if self.overall is not None:
+                found["bag error of the overall shares"] = self.overall.mean_total_variation
             found["bag error of predicted classes"] = self.by_bag.mean_hard_total_variation
             found["bag cross-entropy"] = self.by_bag.mean_cross_entropy
         if self.verdict is not None and self.verdict.scores is not None:
@@ -146,6 +158,7 @@ def evaluated(
         if bags is None
         else judge_without_labels(replace(bags, instances=instances, features=_names(model)), probabilities),
         classes=model.classes_.tolist(),
+        overall=None if bags is None else bag_scores(bags, np.broadcast_to(bags.prior, probabilities.shape)),
     )
 
 
