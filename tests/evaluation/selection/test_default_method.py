@@ -1,5 +1,6 @@
 """The method that is taken where none is named."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -42,6 +43,13 @@ def test_few_images_are_learned_by_what_held_out_bags_choose(grey):
         assert told in found.reason
     instances, labels = grey.instances, grey.instances.mean(axis=(1, 2, 3)) > 0.5
     assert (found.method.fit_bags(grey).predict(instances) == labels).mean() > 0.9
+
+
+def test_a_network_that_fails_is_told_with_the_reason(grey):
+    last = replace(grey, instances=grey.instances.transpose(0, 2, 3, 1))
+    reason = default_method(last).reason
+    for method in ("DLLP", "LLPGAN"):
+        assert re.search(f"; {method} failed: .*channels last: X.transpose", reason)
 
 
 @pytest.mark.slow

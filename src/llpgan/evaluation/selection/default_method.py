@@ -13,7 +13,7 @@ from llpgan.estimators import estimator_class
 from llpgan.estimators.base import LLPClassifier
 from llpgan.evaluation.selection.candidates import OVERALL, seeded
 from llpgan.evaluation.selection.comparing import compare
-from llpgan.evaluation.selection.comparison import Comparison
+from llpgan.evaluation.selection.comparison import Comparison, Result
 
 FEW_IMAGES = 5_000
 SMALL_IMAGE = 3 * 32 * 32  # pixels in all channels, up to which a linear model and a small network are quick
@@ -72,9 +72,15 @@ def _best_on_held_out_bags(bags: Bags, random_state: int) -> DefaultMethod:
 
 
 def _in_words(found: Comparison) -> str:
-    scores = {result.name: result.score for result in found.results if result.score is not None}
-    told = ", ".join(f"{name.split('(')[0]} {score:.3f}" for name, score in scores.items() if name != OVERALL)
-    return f"it meets held-out bags best: cross-entropy {told}, overall shares {scores[OVERALL]:.3f}"
+    """The scores of the methods, and why some have none."""
+    scores = {_short(result): result.score for result in found.results if result.score is not None}
+    told = ", ".join(f"{name} {score:.3f}" for name, score in scores.items() if name != OVERALL)
+    failed = "".join(f"; {_short(result)} failed: {result.failed}" for result in found.results if result.failed)
+    return f"it meets held-out bags best: cross-entropy {told}, overall shares {scores[OVERALL]:.3f}{failed}"
+
+
+def _short(result: Result) -> str:
+    return result.name.split("(")[0]
 
 
 def _timed(method: LLPClassifier, bags: Bags, random_state: int, reason: str) -> DefaultMethod:
