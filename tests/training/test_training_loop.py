@@ -6,6 +6,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -261,6 +262,16 @@ def test_held_out_bags_can_be_given(bags):
 def test_held_out_bags_that_cannot_be(settings, message, bags):
     with pytest.raises(ValueError, match=message):
         DLLP(**settings).fit_bags(bags)
+
+
+def test_held_out_bags_of_other_instances_are_refused(bags_of_images):
+    """A network that takes images of any size would judge its epochs by them."""
+    smaller = replace(bags_of_images, instances=bags_of_images.instances[:, :, ::2])
+    with pytest.raises(ValueError, match=r"instances of shape \(3, 8, 16\), but this DLLP was trained"):
+        DLLP(epochs=1).fit_bags(bags_of_images, held_out=smaller)
+    darker = replace(bags_of_images, instances=bags_of_images.instances / 255)
+    with pytest.warns(UserWarning, match="the values of these images go up to"):
+        DLLP(epochs=1, random_state=0).fit_bags(bags_of_images, held_out=darker)
 
 
 def test_the_rate_is_full_and_then_falls_to_zero():

@@ -370,6 +370,12 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
 
+    def _check_others(self, bags: Bags) -> None:
+        """Refuse bags that stand beside those of the training if their instances are not alike."""
+        instances = self._instances_of(bags)
+        self._refuse_other_shape(instances.shape)
+        self._warn_of_other_range(instances)
+
     def _instances_of(self, bags: Bags) -> Array:
         """Those of bags, unless what they learned of their table differs from what the model did."""
         if self.encoder_ is not None and bags.encoder != self.encoder_:

@@ -90,6 +90,7 @@ def split(
     if held_out is not None:
         if held_out.classes.tolist() != bags.classes.tolist():
             raise ValueError(f"held-out bags have classes {held_out.classes}, the others {bags.classes}")
+        model._check_others(held_out)
         return training(bags), BagDataset(held_out)
     n_held_out = round(model.validation_fraction * bags.n_bags)
     if n_held_out == 0:
