@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from benchmarks.data_folders import folder_of
-from benchmarks.lenet import lenet, one_pixel_shifts
+from benchmarks.lenet import lenet, one_pixel_shifts, slight_distortions_and_flips
 from benchmarks.rows import Row
 from benchmarks.settings_by_bags import Array, Data, compared
 from llpgan import LLPDC, CountLLP
@@ -32,6 +32,9 @@ CANDIDATES = {
     "counts, soft labels on distorted views": _on_views(),
     "the same, rate rising to 0.003, shifts of a pixel": _on_views(**_RISING),
     "the same, debiased squares instead of counts": _on_views(**_RISING).set_params(proportion_loss="dsq"),
+    "counts, rising rate, shifts of a pixel, slighter distortions": _on_views(
+        view=slight_distortions_and_flips, **_RISING
+    ),
 }
 
 
