@@ -128,9 +128,9 @@ def page(rows: list[Row]) -> str:
     """The table with its explanation."""
     about = (
         "Test error (%) on the official test images after the last epoch, learned from random bags of all 60,000 "
-        "training images. Settings of LLPVAT and LLPDC were selected on held-out bags (but not their epochs), others "
-        "are the defaults; "
-        "labels weighed 2 are an attempt that held-out bags did not prefer, shown because it was run. "
+        "training images. Settings of LLPVAT and LLPDC, except the epochs, were selected on held-out bags; others "
+        "are the defaults. Labels weighed 2 are an attempt that held-out bags did not prefer, shown because it "
+        "was run. "
         "CountLLP with shifts had 0.49 % in bags of 64 after 15 epochs, and was run longer for that reason. "
         "Mean, standard deviation and number of draws of the bags; made from `records.jsonl`, which has the "
         "settings."

@@ -57,6 +57,7 @@ def deep_summary() -> list[Row]:
         "64, unequal": "digits-unequal",
         "Fashion-MNIST, 128": "fashion-mnist-128",
         "Adult, 64": "adult",
+        "Adult, by job": "adult-by-job",
     }
     return [
         {"method": linked(name)}
