@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
-from PIL import ExifTags, Image, UnidentifiedImageError
+from PIL import Image, ImageOps, UnidentifiedImageError
 
 from llpgan.tables.rows import Rows
 
@@ -18,15 +18,6 @@ _GREY = ("1", "L", "LA")
 _WIDE = ("I", "F")  # whole numbers of 16 and 32 bits, and floats: Pillow would cut them off at 255
 _WIDE_CHANNELS = ";16"  # in how Pillow reads colours of 16 bits, of which it keeps the upper half alone
 _IN_COLOUR = 2.0  # the mean difference between two channels, from which an image is not a grey one saved in colour
-_TURNS = {  # from how EXIF numbers the ways in which the sensor can lie
-    2: Image.Transpose.FLIP_LEFT_RIGHT,
-    3: Image.Transpose.ROTATE_180,
-    4: Image.Transpose.FLIP_TOP_BOTTOM,
-    5: Image.Transpose.TRANSPOSE,
-    6: Image.Transpose.ROTATE_270,
-    7: Image.Transpose.TRANSVERSE,
-    8: Image.Transpose.ROTATE_90,
-}
 _USUAL_ENDINGS = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp")
 _RARE_ENDINGS = (".jpe", ".jfif", ".jp2", ".ppm", ".pgm", ".pbm", ".avif", ".heic", ".heif", ".dcm")
 
@@ -182,10 +173,9 @@ def _opened(path: Path, where: str) -> Image.Image:
 def _upright(image: Image.Image) -> Image.Image:
     """The image turned as its EXIF data say: a camera stores a photo as the sensor lay."""
     try:
-        orientation = image.getexif().get(ExifTags.Base.Orientation)
+        return ImageOps.exif_transpose(image)
     except Exception:  # damaged EXIF data raise many kinds of errors, and the pixels may be fine
         return image
-    return image.transpose(_TURNS[orientation]) if orientation in _TURNS else image
 
 
 def _on_white(image: Image.Image) -> Image.Image:

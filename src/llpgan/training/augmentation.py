@@ -44,7 +44,7 @@ def distortions(images: Tensor, strength: float = 1.0) -> Tensor:
 
     They are turned by up to 15 degrees, stretched or shrunk by up to an eighth along each side, and shifted by up
     to a fourteenth of it. In seven of ten, a rectangle with sides of an eighth to three eighths has their mean.
-    With a ``strength`` below one, angles and lengths are as much smaller, and fewer images have a rectangle.
+    A ``strength`` below one makes angles and lengths smaller by this factor, and rectangles as much rarer.
 
     >>> distortions(torch.ones(2, 1, 8, 8)).shape
     torch.Size([2, 1, 8, 8])
