@@ -9,7 +9,7 @@ from sklearn.exceptions import NotFittedError
 from torch import nn
 
 from llpgan import DLLP, LLPGAN, Bags
-from llpgan.estimators.training_setup import checkpoint_of, epochs_of
+from llpgan.estimators.training_setup import adam_of, checkpoint_of, epochs_of
 from llpgan.training.input_scaling import Unscaling
 from llpgan.training.losses import proportion_bound, undo_bound
 from llpgan.training.networks import ladder_mnist_classifier, mlp_classifier, mlp_generator
@@ -264,12 +264,12 @@ def test_a_monitor_that_samples_changes_nothing(bags):
 
 
 @pytest.mark.parametrize("method", [DLLP, LLPGAN])
-@pytest.mark.parametrize(("shape", "most"), [((1, 8, 8), 5.0), ((3, 32, 32), 5.0), ((5,), 16.0)])
+@pytest.mark.parametrize(("shape", "most"), [((1, 8, 8), 5.0), ((3, 16, 16), 5.0), ((5,), 16.0)])
 def test_on_images_a_large_gradient_after_small_ones_moves_a_weight_by_few_rates(method, shape, most):
     model = method(learning_rate=1.0)
     model.instance_shape_ = shape
     weight = nn.Parameter(torch.zeros(1))
-    optimiser = model._optimiser([weight])
+    optimiser = adam_of(model, [weight])
     for gradient in [1e-6] * 5000 + [1.0]:
         before = weight.item()
         weight.grad = torch.full((1,), gradient)

@@ -62,7 +62,7 @@ def test_the_first_epochs_see_half_the_size_and_predictions_the_full_one(method,
     model = method(classifier=Watched(seen), epochs=5, coarse_until=0.8, random_state=0).fit_bags(bags_of_images)
     in_an_epoch = len(seen) // 5
     assert in_an_epoch > 0
-    shares = [0.5, 0.5, 0.5, 0.5, 1.0]
+    shares = [0.5, 0.5, 0.5, 0.75, 1.0]
     assert seen == [(round(share * side),) * 2 for share in shares for _ in range(in_an_epoch)]
     assert all(part.side_share == 1 for part in model.classifier_.modules() if isinstance(part, Scaling))
 
@@ -114,13 +114,15 @@ def test_a_training_that_would_never_see_full_size_is_refused(epochs, at_most, b
 @pytest.mark.parametrize(
     ("shape", "settings", "coarse"),
     [
-        ((3, 32, 32), {}, 0.8),
-        ((3, 48, 64), {"epochs": 10}, 0.8),
+        ((3, 32, 32), {}, 0.75),
+        ((3, 48, 64), {"epochs": 4}, 0.75),
+        ((3, 48, 64), {"epochs": 3}, 0.0),
+        ((3, 20, 32), {}, 0.0),
         ((1, 40, 40), {}, 0.8),
-        ((3, 32, 31), {}, 0.0),
+        ((1, 32, 31), {}, 0.0),
         ((1, 28, 28), {}, 0.0),
         ((5,), {}, 0.0),
-        ((3, 32, 32), {"epochs": 9}, 0.0),
+        ((1, 32, 32), {"epochs": 9}, 0.0),
         ((3, 32, 32), {"coarse_until": 0.5}, 0.5),
         ((3, 32, 32), {"coarse_until": 0.0}, 0.0),
         ((3, 32, 32), {"classifier": cifar_classifier}, 0.0),

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from functools import partial
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 import torch
 from lightning_fabric import Fabric
 from sklearn.utils import check_random_state
 from torch import nn
-from torch.optim import AdamW, Optimizer
 
 from llpgan.bags import Bags, fit_warnings
 from llpgan.bags.fit_warnings import refuse_lost, some_rows
@@ -23,17 +22,21 @@ from llpgan.estimators.calibration import few_large_bags, fewest_to_calibrate, t
 from llpgan.estimators.part_checks import refuse_unsuitable_sizes, terms_in_training
 from llpgan.estimators.training_setup import (
     USUAL_EPOCHS,
+    augmentation_of,
     checkpoint_of,
     coarse_until_of,
     listeners_of,
+    optimizer_of,
     plan_of,
+    recipe_of,
     refuse_betas,
+    refuse_settings_of_optimizer,
     split,
 )
-from llpgan.training.augmentation import AUGMENTATIONS, Augment
+from llpgan.training.augmentation import AUGMENTATIONS, MIRRORING, Augment
 from llpgan.training.batches import BagDataset
-from llpgan.training.chunked_gradients import as_tensor, refuse_batch_norm
-from llpgan.training.coarse_images import COARSEST, check_coarse, half_size, show_at
+from llpgan.training.chunked_gradients import as_tensor, mixes_instances, refuse_batch_norm
+from llpgan.training.coarse_images import check_coarse, show_at, small_shape
 from llpgan.training.devices import device_named, launched, precision_for
 from llpgan.training.distributed import Ranks
 from llpgan.training.epoch_history import EpochHistory
@@ -46,19 +49,21 @@ from llpgan.training.networks import (
     ACTIVATIONS,
     MakeClassifier,
     check_classifier,
-    default_pair,
+    learn_patches,
     settle,
     settles,
     signal,
 )
 from llpgan.training.networks.network_making import made, quick
+from llpgan.training.networks.photo_networks import PhotoClassifier
 from llpgan.training.objectives import Objective
+from llpgan.training.optimisers import OPTIMIZERS, MakeOptimizer
 from llpgan.training.players import Player
 from llpgan.training.training_loop import posteriors_of, train
 from llpgan.utils.arrays import Array
 from llpgan.utils.parameter_checks import Interval, StrOptions
 
-_SETTLED_ON = 256  # instances
+_SETTLED_ON, _PATCHES_OF = 256, 1024  # instances
 _ONLY_WATCHING = {"verbose", "checkpoint", "tensorboard"}  # settings that do not change what is learned
 
 
@@ -76,9 +81,10 @@ class DeepClassifier(LLPClassifier):
         training starts from its weights; ``model.classifier_`` continues from a fitted model. None means the
         network that suits the shape of the instances. See :func:`~llpgan.training.networks.default_pair` for these
         networks.
-    activation : {"leaky_relu", "relu"}, default="leaky_relu"
-        The activation of the networks that are made: "leaky_relu", as in the authors' code, or "relu", as in the
-        text of the paper.
+    activation : {"leaky_relu", "relu", "gelu"}, default=None
+        The activation of the networks that are made: "leaky_relu", as in the authors' code, "relu", as in the
+        text of the paper, or "gelu". None means "gelu" for the default classifier of photographs, and "leaky_relu"
+        for all other networks.
     proportion_loss : {"exact", "moments", "counts", "dsq", "easyllp", "transport", "assignment"} or callable, \
             default="exact"
         The loss of a bag. "exact" is the cross-entropy of its proportions and its mean prediction; the others are
@@ -89,10 +95,11 @@ class DeepClassifier(LLPClassifier):
         term of :class:`LLPVAT`, and "self_training" that of :class:`LLPDC`. A name has the default settings;
         others are given by an object of :mod:`llpgan.training.instance_terms`, such as ``Smoothness(weight=0.3)``.
     epochs : int, default=None
-        The number of passes over the bags. None means 100 for images, and about 3,000 steps for tables. These are
-        at least 5 and at most 100 epochs.
+        The number of passes over the bags. None means about 2,400 steps for photographs (12 to 100 epochs), about
+        3,000 steps for tables (5 to 100 epochs), and 100 epochs for other images.
     bags_per_step : int, default=None
-        The number of whole bags in each step. None means as many as have about 64 instances together.
+        The number of whole bags in each step. None means as many as have about 64 instances together; for
+        photographs up to 256 instances, and at least eight bags if these have no more than 1,024 instances.
     max_instances_per_step : int, default=None
         The maximum number of instances that a network sees at once. A larger step is computed in chunks of this
         size, with the same gradient, in about a third more time and with the memory of one chunk. None means no
@@ -101,31 +108,44 @@ class DeepClassifier(LLPClassifier):
         The number of instances that a step samples from each larger bag. This is faster than whole bags, but
         approximate; the exact proportion loss is corrected for the bias of the sample to second order. None means
         whole bags.
+    optimizer : {"adam", "sgd", "muon"} or callable, default=None
+        The optimizer of the classifier. "adam" is Adam with decoupled weight decay, "sgd" has Nesterov momentum,
+        and "muon" takes orthogonal steps in the weights of hidden layers and Adam's in all others. A callable
+        makes a :class:`torch.optim.Optimizer` from a list of parameters. None means "muon" for the default
+        classifier of photographs, and "adam" for all other networks. Generators are always trained by Adam.
     learning_rate : float, default=None
-        The learning rate of Adam. None means 0.003 for tables, 0.001 for grey images of up to 28 x 28 pixels, and
-        0.0003 for other images.
+        The learning rate. None means for Adam 0.003 for tables, 0.001 for grey images of up to 28 x 28 pixels, and
+        0.0003 for other images; 0.3 for SGD; and for Muon 0.08, or 0.02 without batch normalization.
     betas : tuple of float, default=None
-        The two decay rates of Adam. None means (0.5, 0.999) for tables and (0.5, 0.99) for images.
+        The two decay rates of Adam. None means (0.5, 0.999) for tables, (0.5, 0.99) for images, and (0.8, 0.98)
+        within Muon.
     weight_decay : float, default=0.0
-        The decoupled weight decay of Adam.
-    warm_up : float, default=0.0
+        The decoupled weight decay.
+    warm_up : float, default=None
         The fraction of the epochs over which the learning rate rises linearly from zero. A rate that is too high
-        for a network that does not yet tell instances apart is often the better one later.
-    decay_from : float, default=0.5
+        for a network that does not yet tell instances apart is often the better one later. None means 0.1 for the
+        default classifier of photographs, and 0 otherwise.
+    decay_from : float, default=None
         The fraction of the epochs after which the learning rate decreases linearly to zero. 1 keeps it constant.
-    average : float, default=0.999
+        None means 0.1 for the default classifier of photographs, and 0.5 otherwise.
+    average : float, default=None
         The decay of the moving average of the weights that is used for prediction. 0 means the weights themselves.
-    augment : {"shifts", "shifts_and_flips", "distortions", "distortions_and_flips"} or callable, default=None
+        None means 0.995 for the default classifier of photographs, and 0.999 otherwise.
+    augment : {"auto", "shifts", "shifts_and_flips", "slight_shifts_and_flips", "distortions", \
+            "distortions_and_flips"} or callable, default="auto"
         The random changes that images go through each time they are seen in training. "shifts" moves them by up to
         an eighth of their height and width. "distortions" turns, stretches and shifts them a little, and blanks a
-        rectangle of most of them. "shifts_and_flips" and "distortions_and_flips" also mirror half of them. A
-        callable takes a batch of instances on the device and returns another of the same shape. The proportions of
-        bags stay the same. None means no augmentation.
+        rectangle of most of them. "shifts_and_flips" and "distortions_and_flips" also mirror half of them, and
+        "slight_shifts_and_flips" moves them by up to a sixteenth. A callable takes a batch of instances on the
+        device and returns another of the same shape. The proportions of bags stay the same. "auto" means
+        "slight_shifts_and_flips" for the default classifier of photographs, and no augmentation otherwise. None
+        means no augmentation.
     coarse_until : float, default=None
-        The fraction of the epochs until which training sees smaller images. They have half their height and width
-        for three quarters of these epochs, and then grow to full size. Few or large bags of images are often
-        learned only this way. The network must take images of any size. None means 0.8 for the default network and
-        images of 32 x 32 pixels or more, else 0. With fewer than ten epochs it is 0, too.
+        The fraction of the training that sees smaller images. They are smallest for two thirds of it, with half
+        their height and width (photographs: five eighths), and half-way to full size in the last third. Few or
+        large bags of images are often learned only this way, and it saves time. The network must take images of
+        any size. None means 0.75 for photographs with at least 4 epochs, 0.8 for other images of 32 x 32 pixels or
+        more with at least 10 epochs, and 0 otherwise or with a classifier of your own.
     validation_fraction : float, default=0.0
         The fraction of bags that is held out of training. If there are any, the model keeps the last epoch that
         fits them as well as the best epoch does, within one standard error over bags.
@@ -170,20 +190,21 @@ class DeepClassifier(LLPClassifier):
     """
 
     classifier: nn.Module | MakeClassifier | None = None
-    activation: str = "leaky_relu"
+    activation: str | None = None
     proportion_loss: str | ProportionLoss = "exact"
     instance_terms: Terms = ()
     epochs: int | None = None
     bags_per_step: int | None = None
     max_instances_per_step: int | None = None
     mini_bag_size: int | None = None
+    optimizer: str | MakeOptimizer | None = None
     learning_rate: float | None = None
     betas: tuple[float, float] | None = None
     weight_decay: float = 0.0
-    warm_up: float = 0.0
-    decay_from: float = 0.5
-    average: float = 0.999
-    augment: str | Augment | None = None
+    warm_up: float | None = None
+    decay_from: float | None = None
+    average: float | None = None
+    augment: str | Augment | None = "auto"
     coarse_until: float | None = None
     validation_fraction: float = 0.0
     patience: int | None = None
@@ -199,20 +220,21 @@ class DeepClassifier(LLPClassifier):
 
     _parameter_constraints: ClassVar = {
         "classifier": [callable, None],
-        "activation": [StrOptions(set(ACTIVATIONS))],
+        "activation": [StrOptions(set(ACTIVATIONS)), None],
         "proportion_loss": [StrOptions(set(PROPORTION_LOSSES)), callable],
         "instance_terms": [StrOptions(set(INSTANCE_TERMS)), InstanceTerm, tuple, list],
         "epochs": [Interval(Integral, 1, None, closed="left"), None],
         "bags_per_step": [Interval(Integral, 1, None, closed="left"), None],
         "max_instances_per_step": [Interval(Integral, 1, None, closed="left"), None],
         "mini_bag_size": [Interval(Integral, 2, None, closed="left"), None],
+        "optimizer": [StrOptions(set(OPTIMIZERS)), callable, None],
         "learning_rate": [Interval(Real, 0, None, closed="neither"), None],
         "betas": [tuple, None],
         "weight_decay": [Interval(Real, 0, None, closed="left")],
-        "warm_up": [Interval(Real, 0, 1, closed="left")],
-        "decay_from": [Interval(Real, 0, 1, closed="both")],
-        "average": [Interval(Real, 0, 1, closed="left")],
-        "augment": [StrOptions(set(AUGMENTATIONS)), callable, None],
+        "warm_up": [Interval(Real, 0, 1, closed="left"), None],
+        "decay_from": [Interval(Real, 0, 1, closed="both"), None],
+        "average": [Interval(Real, 0, 1, closed="left"), None],
+        "augment": [StrOptions({"auto", *AUGMENTATIONS}), callable, None],
         "coarse_until": [Interval(Real, 0, 1, closed="left"), None],
         "validation_fraction": [Interval(Real, 0, 1, closed="left")],
         "patience": [Interval(Integral, 1, None, closed="left"), None],
@@ -258,6 +280,7 @@ class DeepClassifier(LLPClassifier):
         """
         self._start(bags)
         refuse_betas(self.betas)
+        refuse_settings_of_optimizer(self)
         refuse_unsuitable_sizes(self, bags)
         self.temperature_ = 1.0
         self.prior_ = bags.prior
@@ -325,8 +348,14 @@ class DeepClassifier(LLPClassifier):
         """
         networks = self._networks(Scaling.of(bags.instances, bags.uneven_weights))
         classifier = networks["classifier"]
+        if not isinstance(self.classifier, nn.Module):
+            scaling, network = cast(nn.Sequential, classifier)
+            with torch.no_grad():
+                learn_patches(network, scaling(as_tensor(some_rows(bags.instances, _PATCHES_OF))))
         shown = as_tensor(some_rows(bags.instances, _SETTLED_ON))
-        show_at(classifier, COARSEST if coarse_until_of(self) > 0 else 1.0)  # as it sees them first
+        show_at(
+            classifier, recipe_of(self).coarsest if coarse_until_of(self) > 0 else 1.0
+        )  # as it sees them first
         if not isinstance(self.classifier, nn.Module) and settles(classifier):
             settle(classifier, shown)
         alike = fit_warnings.all_alike(shown.numpy())
@@ -340,7 +369,7 @@ class DeepClassifier(LLPClassifier):
         with torch.random.fork_rng(devices=[]):
             network = self._classifier()
         shape = self.instance_shape_
-        smallest = half_size(shape) if coarse_until_of(self) > 0 else shape
+        smallest = small_shape(shape, recipe_of(self).coarsest) if coarse_until_of(self) > 0 else shape
         return launched(device, precision_for(self.precision, network, device, smallest))
 
     def _networks(self, scaling: Scaling) -> dict[str, nn.Module]:
@@ -413,11 +442,14 @@ class DeepClassifier(LLPClassifier):
         if isinstance(self.classifier, nn.Module):
             network = copy.deepcopy(self.classifier)
         else:
-            make = self.classifier or default_pair(shape).classifier
-            network = made("classifier", make, shape, n_classes, ACTIVATIONS[self.activation])
+            recipe = recipe_of(self)
+            make, activation = self.classifier or recipe.classifier, self.activation or recipe.activation
+            network = made("classifier", make, shape, n_classes, ACTIVATIONS[activation])
+            if isinstance(network, PhotoClassifier):
+                network.mirrors = augmentation_of(self) in MIRRORING
         check_classifier(network, shape, n_classes)
         if (coarse := coarse_until_of(self)) > 0:
-            check_coarse(network, shape, n_classes, coarse, self.epochs or USUAL_EPOCHS)
+            check_coarse(network, shape, n_classes, coarse, self.epochs or USUAL_EPOCHS, recipe_of(self).coarsest)
         if self.max_instances_per_step is not None:
             refuse_batch_norm(network, f"max_instances_per_step={self.max_instances_per_step}")
         if processes()[0] > 1:
@@ -468,12 +500,8 @@ class DeepClassifier(LLPClassifier):
         return float(bags.sizes.mean()) if isinstance(loss, BagLoss) and loss.grows_with_bags else 1.0
 
     def _player(self, network: nn.Module, fabric: Fabric) -> Player:
-        return Player(network, self._optimiser, fabric, self.max_instances_per_step)
-
-    def _optimiser(self, parameters: list[nn.Parameter]) -> Optimizer:
-        usual = default_pair(self.instance_shape_)
-        rate, betas = self.learning_rate or usual.learning_rate, self.betas or usual.betas
-        return AdamW(parameters, rate, betas, weight_decay=self.weight_decay, fused=True)
+        make = partial(optimizer_of, self, has_norm=mixes_instances(network))
+        return Player(network, make, fabric, self.max_instances_per_step)
 
     def _split(
         self, bags: Bags, held_out: Bags | None, seed: int, ranks: Ranks

@@ -2,6 +2,7 @@
 
 import copy
 from dataclasses import dataclass
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, cast
 
@@ -13,10 +14,11 @@ from torch import nn
 
 from llpgan.bags import Bags
 from llpgan.estimators.deep import DeepClassifier
+from llpgan.estimators.training_setup import adam_of, recipe_of
 from llpgan.training.critics import CRITICS, CriticObjective, critic_head
 from llpgan.training.input_scaling import Scaling, before_unscaling
 from llpgan.training.launch_environment import processes
-from llpgan.training.networks import ACTIVATIONS, MakeGenerator, check_generator, default_pair
+from llpgan.training.networks import ACTIVATIONS, MakeGenerator, check_generator
 from llpgan.training.networks.network_making import made, quick
 from llpgan.training.objectives import (
     GENERATOR_LOSSES,
@@ -26,6 +28,7 @@ from llpgan.training.objectives import (
     Noise,
     Objective,
 )
+from llpgan.training.players import Player
 from llpgan.utils.arrays import Array
 from llpgan.utils.parameter_checks import Interval, StrOptions
 
@@ -150,7 +153,7 @@ class LLPGAN(DeepClassifier):
         if self.critic is not None:
             self._refuse_shares()
             networks["critic"] = critic_head(networks["classifier"], self.instance_shape_)
-        players: Any = {name: self._player(network, fabric) for name, network in networks.items()}
+        players: Any = {name: self._player_named(name, network, fabric) for name, network in networks.items()}
         shared: Any = {
             **self._fit_to_bags(bags),
             "proportion_weight": self.proportion_weight or float(bags.sizes.mean()) / self._loss_scale(bags),
@@ -162,6 +165,12 @@ class LLPGAN(DeepClassifier):
             scaling = cast(Scaling, cast(nn.Sequential, networks["classifier"])[0])
             return CriticObjective(**players, **shared, kind=CRITICS[self.critic], scaling=scaling)
         return AdversarialObjective(**players, **shared, generator_loss=self._generator_loss())
+
+    def _player_named(self, name: str, network: nn.Module, fabric: Fabric) -> Player:
+        """The classifier with its optimizer; the others with Adam."""
+        if name == "classifier":
+            return self._player(network, fabric)
+        return Player(network, partial(adam_of, self), fabric, self.max_instances_per_step)
 
     def _refuse_shares(self) -> None:
         """A critic's loss, and its penalty, are of whole steps."""
@@ -181,8 +190,9 @@ class LLPGAN(DeepClassifier):
         if isinstance(self.generator, nn.Module):
             network = copy.deepcopy(self.generator)
         else:
-            make = self.generator or default_pair(shape).generator
-            network = made("generator", make, shape, self.noise_size, ACTIVATIONS[self.activation])
+            make = self.generator or recipe_of(self).generator
+            activation = ACTIVATIONS[self.activation or "leaky_relu"]
+            network = made("generator", make, shape, self.noise_size, activation)
         check_generator(network, shape, self.noise_size)
         return network
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from llpgan.bags import Bags
+from llpgan.estimators.training_setup import augmentation_of
 from llpgan.training.chunked_gradients import as_tensor
 from llpgan.training.instance_terms import InstanceTerm
 from llpgan.training.losses import BagLoss
@@ -43,10 +44,14 @@ def terms_in_training(model: "DeepClassifier", bags: Bags) -> list[InstanceTerm]
             raise ValueError(
                 f"{type(model).__name__} has the term {type(term).__name__} twice: leave it out of instance_terms"
             )
-        if term.sees_instances_again and model.augment is not None and model.max_instances_per_step is not None:
+        if (
+            term.sees_instances_again
+            and augmentation_of(model) is not None
+            and model.max_instances_per_step is not None
+        ):
             raise ValueError(
                 f"max_instances_per_step={model.max_instances_per_step}: a chunk is augmented anew each time that "
-                f"it is read, so that {type(term).__name__} would compare different instances: leave augment or "
-                "max_instances_per_step at None"
+                f"it is read, so that {type(term).__name__} would compare different instances: set augment or "
+                "max_instances_per_step to None"
             )
     return terms

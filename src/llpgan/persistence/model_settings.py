@@ -11,7 +11,7 @@ from llpgan.estimators.base import LLPClassifier
 
 _OF_THE_TRAINING = {"checkpoint", "tensorboard"}  # files on the machine where it was trained
 #: Settings that predictions do not need.
-FOR_TRAINING_ALONE = {"augment", "generator_loss", "instance_terms", "proportion_loss", "view"}
+FOR_TRAINING_ALONE = {"augment", "generator_loss", "instance_terms", "optimizer", "proportion_loss", "view"}
 _PLAIN = (str, int, float, bool, type(None))
 
 

@@ -39,6 +39,11 @@ def shifts_and_flips(images: Tensor) -> Tensor:
     return flips(shifts(images))
 
 
+def slight_shifts_and_flips(images: Tensor) -> Tensor:
+    """Flips, and shifts by up to a sixteenth of the sides, which is two pixels of 32: for photographs."""
+    return flips(shifts(images, 16))
+
+
 def distortions(images: Tensor, strength: float = 1.0) -> Tensor:
     """Each image ``(N, C, H, W)`` turned, stretched and shifted a little, and a rectangle of many of them blank.
 
@@ -63,9 +68,13 @@ def distortions_and_flips(images: Tensor, strength: float = 1.0) -> Tensor:
 AUGMENTATIONS: dict[str, Augment] = {
     "shifts": shifts,
     "shifts_and_flips": shifts_and_flips,
+    "slight_shifts_and_flips": slight_shifts_and_flips,
     "distortions": distortions,
     "distortions_and_flips": distortions_and_flips,
 }
+
+
+MIRRORING = {"shifts_and_flips", "slight_shifts_and_flips", "distortions_and_flips"}
 
 
 def named_augmentation(parameter: str, given: str | Augment | None, instances: Tensor) -> Augment | None:

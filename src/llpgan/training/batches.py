@@ -15,6 +15,7 @@ from llpgan.training.chunked_gradients import ChunkedInstances, Instances, as_te
 from llpgan.training.prefetching import read_ahead
 
 INSTANCES_A_STEP = 64
+_PHOTOS_A_STEP, _FEWEST_BAGS_OF_PHOTOS = (64, 256, 1024), 8
 Rows = NDArray[np.int64]
 Share = Callable[[int], slice]
 
@@ -145,6 +146,14 @@ def usual_bags_a_step(bags: Bags, mini_bag_size: int | None = None) -> int:
     """As many bags as have some 64 instances together, at least one."""
     sizes = bags.sizes if mini_bag_size is None else np.minimum(bags.sizes, mini_bag_size)
     return max(1, round(INSTANCES_A_STEP / float(sizes.mean())))
+
+
+def photo_bags_a_step(bags: Bags, mini_bag_size: int | None = None) -> int:
+    """As many bags as have 64 (of few images) to 256 instances; eight if they are not too large."""
+    sizes = bags.sizes if mini_bag_size is None else np.minimum(bags.sizes, mini_bag_size)
+    mean, (least, most, limit) = float(sizes.mean()), _PHOTOS_A_STEP
+    several = min(_FEWEST_BAGS_OF_PHOTOS, int(limit / mean), bags.n_bags // 10)
+    return max(1, several, round(min(max(sizes.sum() / 20, least), most) / mean))
 
 
 def _sampled(starts: Rows, sizes: Rows, at_most: int, rng: np.random.Generator) -> tuple[Rows, Rows]:

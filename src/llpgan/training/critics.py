@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from llpgan.training.batches import BagBatch
 from llpgan.training.input_scaling import Scaling
+from llpgan.training.instance_terms.network_modes import statistics_kept
 from llpgan.training.objectives import Game, Losses
 from llpgan.training.players import Player, minimise
 
@@ -66,7 +67,8 @@ class CriticObjective(Game):
     def step(self, batch: BagBatch) -> Losses:
         """The generator's step, then the others' against the same fakes."""
         fakes = self.fakes(batch)
-        scores = self._score(fakes)
+        with statistics_kept(self.classifier.bare):  # predictions are of real instances
+            scores = self._score(fakes)
         return self._generator_step(scores) | self._classifier_step(batch, fakes.detach(), scores)
 
     def _generator_step(self, scores: Tensor) -> Losses:
@@ -82,7 +84,8 @@ class CriticObjective(Game):
         total = losses["critic_loss"] + self.proportion_weight * fit
         if self.kind.penalty:
             real = batch.instances.to(fakes.dtype)  # bytes have no gradient
-            losses["penalty"] = gradient_penalty(self._bare_score, real, fakes, self.scaling.spread)
+            with statistics_kept(self.classifier.bare):
+                losses["penalty"] = gradient_penalty(self._bare_score, real, fakes, self.scaling.spread)
             total = total + self.kind.penalty * losses["penalty"]
         minimise(total, self.classifier, self.critic)
         return losses

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from llpgan.training.batches import BagBatch
 from llpgan.training.instance_terms import InstanceTerm
+from llpgan.training.instance_terms.network_modes import statistics_kept
 from llpgan.training.losses import (
     BagLoss,
     ProportionLoss,
@@ -143,7 +144,8 @@ class AdversarialObjective(Game):
         fakes, ranks = self.fakes(batch), self.classifier.ranks
         with ranks.own_random():
             real = self.classifier.outputs(batch.instances, len(batch.bag_index))
-            fake = self.classifier.outputs(fakes[ranks.share(len(fakes))], len(fakes))
+            with statistics_kept(self.classifier.bare):  # predictions are of real instances
+                fake = self.classifier.outputs(fakes[ranks.share(len(fakes))], len(fakes))
             return self._generator_step(real, fake) | self._classifier_step(batch, real, fake)
 
     def _generator_step(self, real: Output, fake: Output) -> Losses:

@@ -17,7 +17,7 @@ from llpgan.training.augmentation import Augment
 from llpgan.training.batches import BagBatch, BagDataset
 from llpgan.training.checkpoints import Checkpoint
 from llpgan.training.chunked_gradients import as_tensor, changed
-from llpgan.training.coarse_images import show_at, side_share
+from llpgan.training.coarse_images import COARSEST, show_at, side_share
 from llpgan.training.distributed import Ranks, cuda_devices, lost_ranks_in_words
 from llpgan.training.epoch_choice import bag_loss, kept_epoch, paired_error
 from llpgan.training.objectives import Objective
@@ -44,6 +44,7 @@ class Plan:
     patience: int | None = None
     augment: Augment | None = None
     coarse_until: float = 0.0
+    coarsest: float = COARSEST
 
     def rate_share(self, progress: float) -> float:
         """The learning rate at this part of the training: rising linearly, full, then falling linearly to zero."""
@@ -53,7 +54,7 @@ class Plan:
 
     @property
     def coarse_epochs(self) -> int:
-        """How many epochs, the first ones, see images smaller than they are."""
+        """How many epochs, the first ones, begin with images smaller than they are."""
         return sum(epoch / self.epochs < self.coarse_until for epoch in range(self.epochs))
 
 
@@ -96,17 +97,19 @@ class Run:
             return False
         return plan.patience is None or self._epochs_since_best(plan.coarse_epochs) < plan.patience
 
-    def judged(self, losses: list[float]) -> Row:
-        """What held-out bags say of this epoch, beside the best until now."""
+    def judged(self, losses: list[float], plan: Plan) -> Row:
+        """What held-out bags say of this epoch, beside the best until now of those with images of full size."""
+        if len(self.history) <= plan.coarse_epochs:
+            self.best_losses = None
         if self.best_losses is None or np.mean(losses) < np.mean(self.best_losses):
             self.best_losses = losses
         error = paired_error(np.array(losses), np.array(self.best_losses))
         return {"held_out_loss": float(np.mean(losses)), "held_out_error": error}
 
-    def note(self, row: Row) -> None:
-        """Enter an epoch's row, and keep the weights if held-out bags find no epoch better."""
+    def note(self, row: Row, plan: Plan) -> None:
+        """Enter an epoch's row, and keep the weights if held-out bags find no epoch with full size better."""
         self.history.append(row)
-        if kept_epoch(self.history) == row["epoch"]:
+        if kept_epoch(self.history[plan.coarse_epochs :]) == row["epoch"]:
             weights = self.averaged.module.state_dict()
             self.best = {name: value.clone() for name, value in weights.items()}
 
@@ -114,6 +117,7 @@ class Run:
         """The averaged classifier: of the epoch that held-out bags choose, else of the last."""
         if self.best is not None:
             self.averaged.module.load_state_dict(self.best)
+        show_at(self.averaged.module, 1.0)
         return self.averaged.module.eval()
 
     def _epochs_since_best(self, first: int) -> int:
@@ -152,8 +156,8 @@ def train(
             started = time.perf_counter()
             row = {"epoch": epoch + 1, **_train_epoch(run, bags, plan, fabric.device)}
             row["seconds"] = time.perf_counter() - started
-            judged = ranks.from_first(lambda: _judge(run, fabric, held_out, correction, monitor))
-            run.note(row | judged)
+            judged = ranks.from_first(lambda: _judge(run, plan, fabric, held_out, correction, monitor))
+            run.note(row | judged, plan)
             if ranks.is_first:
                 _tell(run, checkpoint, listeners)
     return run.classifier(), run.history
@@ -204,17 +208,19 @@ def _train_epoch(run: Run, bags: BagDataset, plan: Plan, device: torch.device) -
     players, epoch, n_steps = run.objective.players, len(run.history), bags.n_steps(plan.bags_a_step)
     for player in players.values():
         player.network.train()
-    show_at(players["classifier"].bare, side_share(epoch / plan.epochs, plan.coarse_until))
     totals: dict[str, Tensor] = defaultdict(lambda: torch.zeros(()))
     for step, batch in enumerate(bags.steps(plan.bags_a_step, plan.seed, epoch)):
         progress = (epoch + step / n_steps) / plan.epochs
         for player in players.values():
             player.slow_to(plan.rate_share(progress))
+        show_at(players["classifier"].bare, side_share(progress, plan.coarse_until, plan.coarsest))
         run.objective.pace(progress)
         seen = augmented(batch.to(device), plan.augment, players["classifier"].ranks)
         for name, loss in run.objective.step(seen).items():
             totals[name] = totals[name] + loss.detach()
         run.averaged.follow()
+    trained_at = side_share(progress, plan.coarse_until, plan.coarsest)
+    show_at(run.averaged.module, trained_at)  # to be judged as it was trained
     return {name: total.item() / n_steps for name, total in totals.items()}
 
 
@@ -227,12 +233,17 @@ def augmented(batch: BagBatch, augment: Augment | None, ranks: Ranks) -> BagBatc
 
 
 def _judge(
-    run: Run, fabric: Fabric, held_out: BagDataset | None, correction: Correction | None, monitor: Monitor | None
+    run: Run,
+    plan: Plan,
+    fabric: Fabric,
+    held_out: BagDataset | None,
+    correction: Correction | None,
+    monitor: Monitor | None,
 ) -> Row:
     classifier = run.averaged.module.eval()
     row: Row = {}
     if held_out is not None:
-        row = run.judged(held_out_losses(classifier, held_out, fabric.device, correction))
+        row = run.judged(held_out_losses(classifier, held_out, fabric.device, correction), plan)
     return row if monitor is None else row | dict(monitor(classifier))
 
 

@@ -89,7 +89,9 @@ def test_the_paper_s_cifar_networks():
         ((1, 28, 28), networks.mnist_classifier),
         ((1, 8, 8), networks.mnist_classifier),
         ((1, 32, 32), networks.cifar_classifier),
-        ((3, 32, 32), networks.cifar_classifier),
+        ((3, 23, 32), networks.cifar_classifier),
+        ((3, 24, 32), networks.photo_classifier),
+        ((3, 128, 96), networks.photo_classifier),
     ],
 )
 def test_the_default_goes_by_shape(shape, classifier):

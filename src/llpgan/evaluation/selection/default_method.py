@@ -85,7 +85,7 @@ def _short(result: Result) -> str:
 
 def _timed(method: LLPClassifier, bags: Bags, random_state: int, reason: str) -> DefaultMethod:
     """With the time of all epochs, from that of one epoch, with images of full size, on a few bags."""
-    from llpgan.estimators.training_setup import USUAL_EPOCHS, coarse_until_of
+    from llpgan.estimators.training_setup import coarse_until_of, epochs_of, recipe_of
     from llpgan.training.coarse_images import work_share
 
     order = np.random.default_rng(random_state).permutation(bags.n_bags)
@@ -95,5 +95,7 @@ def _timed(method: LLPClassifier, bags: Bags, random_state: int, reason: str) ->
     with trials():
         tried.fit_bags(few)
     each = tried.history_[0]["seconds"] / len(few.bag_index)
-    full_size = each * len(bags.bag_index) * USUAL_EPOCHS
-    return DefaultMethod(method, reason, full_size * work_share(coarse_until_of(tried.set_params(epochs=None))))
+    tried.set_params(epochs=None)
+    full_size = each * len(bags.bag_index) * epochs_of(tried, bags)
+    share = work_share(coarse_until_of(tried), recipe_of(tried).coarsest)
+    return DefaultMethod(method, reason, full_size * share)

@@ -15,7 +15,7 @@ from llpgan.training.networks.baseline_networks import (
     ladder_mnist_classifier,
     nin_classifier,
 )
-from llpgan.training.networks.default_networks import MakeClassifier, MakeGenerator, Pair, default_pair
+from llpgan.training.networks.default_networks import MakeClassifier, MakeGenerator, Pair, default_pair, paper_pair
 from llpgan.training.networks.dense_networks import mlp_classifier, mlp_generator
 from llpgan.training.networks.first_weights import he_weights, settle, settles, signal
 from llpgan.training.networks.network_checks import check_classifier, check_generator
@@ -25,8 +25,10 @@ from llpgan.training.networks.paper_networks import (
     cifar_generator,
     mnist_classifier,
     mnist_generator,
+    normalized_cifar_classifier,
     published_cifar_classifier,
 )
+from llpgan.training.networks.photo_networks import learn_patches, photo_classifier, photo_generator
 
 __all__ = [
     "ACTIVATIONS",
@@ -43,11 +45,16 @@ __all__ = [
     "he_weights",
     "ladder_cifar_classifier",
     "ladder_mnist_classifier",
+    "learn_patches",
     "mlp_classifier",
     "mlp_generator",
     "mnist_classifier",
     "mnist_generator",
     "nin_classifier",
+    "normalized_cifar_classifier",
+    "paper_pair",
+    "photo_classifier",
+    "photo_generator",
     "published_cifar_classifier",
     "settle",
     "settles",

@@ -80,7 +80,7 @@ def leaky_relu() -> nn.Module:
 
 
 #: The activations that can be named in the parameter ``activation`` of deep methods.
-ACTIVATIONS: dict[str, Activation] = {"leaky_relu": leaky_relu, "relu": nn.ReLU}
+ACTIVATIONS: dict[str, Activation] = {"leaky_relu": leaky_relu, "relu": nn.ReLU, "gelu": nn.GELU}
 
 
 def image_shape(shape: Shape) -> tuple[int, int, int]:

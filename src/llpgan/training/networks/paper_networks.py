@@ -89,6 +89,7 @@ def cifar_classifier(
     n_classes: int,
     activation: Activation = leaky_relu,
     dropout: tuple[float, float, float] = (0.0, 0.0, 0.0),
+    batch_norm: bool = False,
 ) -> Classifier:
     """Make the classifier of the paper for CIFAR-10, SVHN and CIFAR-100, without its dropout.
 
@@ -105,6 +106,8 @@ def cifar_classifier(
         A function that makes an activation.
     dropout : tuple of float, default=(0.0, 0.0, 0.0)
         The dropout rates of the input, after the third and after the sixth convolution.
+    batch_norm : bool, default=False
+        Whether each convolution is followed by batch normalization.
 
     Returns
     -------
@@ -115,7 +118,8 @@ def cifar_classifier(
     first, second, third = dropout
 
     def convolution(inputs: int, outputs: int, size: int = 3, stride: int = 1) -> nn.Module:
-        return nn.Sequential(nn.Conv2d(inputs, outputs, size, stride, padding=size // 2), activation())
+        layer = nn.Conv2d(inputs, outputs, size, stride, padding=size // 2, bias=not batch_norm)
+        return nn.Sequential(layer, *([nn.BatchNorm2d(outputs)] if batch_norm else []), activation())
 
     body = nn.Sequential(
         Dropout(first),
@@ -155,7 +159,29 @@ def published_cifar_classifier(shape: Shape, n_classes: int, activation: Activat
     return cifar_classifier(shape, n_classes, activation, dropout=(0.2, 0.5, 0.5))
 
 
-def cifar_generator(shape: Shape, noise_size: int, activation: Activation = leaky_relu) -> nn.Module:
+def normalized_cifar_classifier(shape: Shape, n_classes: int, activation: Activation = leaky_relu) -> Classifier:
+    """Make the classifier of the paper for CIFAR-10, SVHN and CIFAR-100 with batch normalization, without dropout.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        The shape of an image: channels, height and width.
+    n_classes : int
+        The number of classes.
+    activation : callable, default=leaky_relu
+        A function that makes an activation.
+
+    Returns
+    -------
+    Classifier
+        The network.
+    """
+    return cifar_classifier(shape, n_classes, activation, batch_norm=True)
+
+
+def cifar_generator(
+    shape: Shape, noise_size: int, activation: Activation = leaky_relu, filters: int = 512
+) -> nn.Module:
     """Make the generator of the paper for CIFAR-10, SVHN and CIFAR-100.
 
     It has a dense layer and three transposed convolutions, each of which doubles the height and width.
@@ -168,6 +194,8 @@ def cifar_generator(shape: Shape, noise_size: int, activation: Activation = leak
         The number of dimensions of the noise.
     activation : callable, default=leaky_relu
         A function that makes an activation.
+    filters : int, default=512
+        The number of channels of the first images; each doubling has half as many.
 
     Returns
     -------
@@ -181,13 +209,13 @@ def cifar_generator(shape: Shape, noise_size: int, activation: Activation = leak
         return nn.ConvTranspose2d(inputs, outputs, 5, stride=2, padding=2, output_padding=1)
 
     network = nn.Sequential(
-        nn.Linear(noise_size, top * left * 512),
-        nn.BatchNorm1d(top * left * 512),
+        nn.Linear(noise_size, top * left * filters),
+        nn.BatchNorm1d(top * left * filters),
         activation(),
-        nn.Unflatten(1, (512, top, left)),
-        nn.Sequential(doubling(512, 256), nn.BatchNorm2d(256), activation()),
-        nn.Sequential(doubling(256, 128), nn.BatchNorm2d(128), activation()),
-        doubling(128, channels),
+        nn.Unflatten(1, (filters, top, left)),
+        nn.Sequential(doubling(filters, filters // 2), nn.BatchNorm2d(filters // 2), activation()),
+        nn.Sequential(doubling(filters // 2, filters // 4), nn.BatchNorm2d(filters // 4), activation()),
+        doubling(filters // 4, channels),
         nn.Tanh(),
         Crop(height, width),
     )
