@@ -27,8 +27,8 @@ from benchmarks.data_folders import folder_of
 from benchmarks.rows import RESULTS, Row, as_markdown, measured_rows, write_aside
 from llpgan.bags import Bags
 from llpgan.data.bagging import random_bags
-from llpgan.data.datasets import load_adult
 from llpgan.evaluation import label_scores
+from reproduction.datasets import load_adult
 
 Array = NDArray[Any]
 BAG_SIZE, DRAWS = 64, range(3)

@@ -14,10 +14,10 @@ import numpy as np
 from benchmarks.data_folders import folder_of
 from benchmarks.rows import RESULTS, Row, as_markdown, measured_rows, write_aside
 from llpgan import MarginalLogistic
-from llpgan.data.datasets import load_adult
 from llpgan.evaluation import label_scores
 from llpgan.tables import MarginalTables
 from llpgan.utils.arrays import Array
+from reproduction.datasets import load_adult
 
 Columns = dict[str, Array]
 COLUMNS, KNOWN = ("13, numbers in bins", "8 of text"), ("tables alone", "tables and rows without labels")

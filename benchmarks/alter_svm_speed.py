@@ -11,8 +11,8 @@ from sklearn.svm import SVC
 from benchmarks.odd_even import odd_against_even
 from benchmarks.rows import Row
 from llpgan import Bags
-from llpgan.estimators.alter_svm import Problem, annealed
-from llpgan.estimators.linear_scores import Features
+from llpgan.methods.linear import Features
+from llpgan.methods.svm import Problem, annealed_costs
 
 Array = NDArray[Any]
 BAG_SIZE, C, PROPORTION_WEIGHT, FIRST, SMALL = 16, 1.0, 10.0, 1e-4, 1e-4
@@ -43,7 +43,7 @@ def compare(problem: Problem, features: Array, signs: Array, start: int) -> Row:
 
 def plain_anneal(features: Array, bags: Bags, shares: Array, signs: Array) -> float:
     """The method as it is written down, with the hinge as it is; returns its objective."""
-    for stage_c in annealed(C, FIRST):
+    for stage_c in annealed_costs(C, FIRST):
         before = np.inf
         while True:
             machine = SVC(kernel="linear", C=stage_c).fit(features, signs)

@@ -15,8 +15,8 @@ from benchmarks.rows import RESULTS, Row, as_markdown, measured_rows, write_asid
 from llpgan import DLLP, LLPGAN
 from llpgan.bags import Bags
 from llpgan.data.bagging import random_bags
-from llpgan.data.datasets import load_digits
-from llpgan.training.epoch_choice import kept_epoch
+from llpgan.deep.epochs import kept_epoch
+from reproduction.datasets import load_digits
 
 METHODS = {"DLLP": DLLP, "LLPGAN": LLPGAN}
 BAG_SIZES, SEEDS = (16, 64), range(5)

@@ -7,8 +7,8 @@ from benchmarks.memory import bytes_now, forget_peak, in_a_new_process, peak_byt
 from benchmarks.rows import Row
 from benchmarks.timing import Work, ratio_row, timed_in_turns
 from llpgan import Bags
-from llpgan.training.batches import BagDataset
-from llpgan.training.devices import fabric_for
+from llpgan.deep.batches import BagDataset
+from llpgan.deep.devices import make_fabric
 
 TIMED = {(16_384, 2_048): 15, (65_536, 8_192): 9}  # bag size and chunk: rounds
 MILLION, AT_ONCE = 1_000_000, 8_192
@@ -32,7 +32,7 @@ def time_row(method: str, bag_size: int, at_once: int, rounds: int) -> Row:
 def step_of(method: str, bags: Bags, at_once: int | None) -> Work:
     model = METHODS[method](max_instances_per_step=at_once, random_state=0)
     model._start(bags)
-    objective = model._objective(bags, fabric_for(torch.device("cpu"), "32-true"))
+    objective = model._objective(bags, make_fabric(torch.device("cpu"), "32-true"))
     dataset = BagDataset(bags, at_once=at_once)
     return lambda: objective.step(dataset.batch([0]))
 

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from benchmarks.odd_even import odd_against_even
 from benchmarks.rows import RESULTS, Row, as_markdown, measured_rows, write_aside
 from llpgan import AlternatingMeanMap, AlterSVM, ConvSVM, InvCal, LaplacianMeanMap, MeanMap
-from llpgan.estimators.base import LLPClassifier
+from llpgan.methods.base import LLPClassifier
 
 BAG_SIZES, SEEDS = (16, 64), (0, 1, 2)
 METHODS: dict[str, LLPClassifier] = {

@@ -10,7 +10,7 @@ from benchmarks.memory import in_a_new_process, peak_bytes
 from benchmarks.rows import Row
 from benchmarks.timing import seconds_of
 from llpgan import AlterSVM, Bags, InvCal, MeanMap
-from llpgan.estimators.base import LLPClassifier
+from llpgan.methods.base import LLPClassifier
 
 CASES: list[tuple[LLPClassifier, int, int]] = [
     (MeanMap(), 1_000_000, 10_000),

@@ -10,7 +10,7 @@ from benchmarks.data_folders import folder_of
 from benchmarks.rows import Row
 from benchmarks.settings_by_bags import Array, Data, compared
 from llpgan import DLLP
-from llpgan.data.datasets import load_svhn
+from reproduction.datasets import load_svhn
 
 N_ROWS, EPOCHS, BAG_SIZE, DRAW = 12_000, 20, 16, 100
 CANDIDATES = {

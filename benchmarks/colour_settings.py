@@ -9,8 +9,8 @@ from benchmarks.data_folders import folder_of
 from benchmarks.rows import Row
 from benchmarks.settings_by_bags import Array, Data, compared
 from llpgan import DLLP
-from llpgan.data.datasets import load_cifar10
-from llpgan.training.networks import mnist_classifier
+from llpgan.deep.networks import mnist_classifier
+from reproduction.datasets import load_cifar10
 
 _PAIR = (8, 9)
 CANDIDATES = {

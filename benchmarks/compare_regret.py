@@ -21,10 +21,9 @@ from benchmarks.rows import RESULTS, Row, as_markdown, measured_rows, write_asid
 from llpgan import DLLP, AlternatingMeanMap, InvCal, LaplacianMeanMap, MeanMap
 from llpgan.bags import Bags
 from llpgan.data.bagging import feature_bags, into_bags, random_bags
-from llpgan.data.datasets import load_adult, load_digits, load_election
-from llpgan.estimators.base import LLPClassifier
-from llpgan.evaluation.selection import Comparison, compare
-from llpgan.evaluation.selection.trials import SCORES
+from llpgan.evaluation.compare import SCORES, Comparison, compare
+from llpgan.methods.base import LLPClassifier
+from reproduction.datasets import load_adult, load_digits, load_election
 
 Array = NDArray[Any]
 SEEDS = range(3)

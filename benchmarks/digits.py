@@ -12,7 +12,7 @@ import torch
 from benchmarks.rows import RESULTS, Row, as_markdown, measured_rows, write_aside
 from llpgan import DLLP, LLPGAN
 from llpgan.data.bagging import random_bags
-from llpgan.data.datasets import load_digits
+from reproduction.datasets import load_digits
 
 METHODS = {"LLPGAN": LLPGAN, "DLLP": DLLP}
 BAG_SIZES = (1, 16, 64)  # bags of one are labels: the supervised floor

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from benchmarks.new_zealand import OTHERS, District, inside, wrong_cells
 from benchmarks.rows import RESULTS, Row, as_markdown, measured_rows, write_aside
-from llpgan.evaluation.groups import GroupCounts, shares_from_counts
-from llpgan.evaluation.groups.raking import softmax
+from llpgan.ecological import GroupCounts, shares_from_counts
+from llpgan.ecological.cells import softmax
 
 SHIFTS, LEANS, SEEDS = (0.2, 0.5, 1.0), (0.0, 0.25, 0.5, 1.0), range(10)
 N_UNITS, N_GROUPS, N_OUTCOMES = 60, 4, 4

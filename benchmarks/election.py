@@ -16,10 +16,10 @@ import torch
 import llpgan
 from benchmarks.methods_since import LATER
 from benchmarks.rows import RESULTS, Row, as_markdown, measured_rows, write_aside
-from llpgan.cli.demo import from_every_vote
-from llpgan.data.datasets.election import Election, load_election
-from llpgan.estimators import METHODS
+from llpgan.cli.commands import from_every_vote
+from llpgan.data.election import Election, load_election
 from llpgan.evaluation import bag_scores, label_scores
+from llpgan.methods import METHODS
 from llpgan.utils.arrays import Array
 
 SEEDS = range(5)

@@ -15,10 +15,9 @@ from numpy.typing import NDArray
 
 from benchmarks.rows import RESULTS, Row, as_markdown, measured_rows, write_aside
 from llpgan import BagLogistic, Bags, Columns
-from llpgan.data.datasets import election
-from llpgan.evaluation.groups.goodman import clipped_rates
-from llpgan.evaluation.groups.shares_by import groups_of_rows
-from llpgan.evaluation.groups.shares_of_rows import shares_of_rows
+from llpgan.data import election
+from llpgan.ecological.counts import clipped_rates
+from llpgan.ecological.shares import group_rows, shares_of_rows
 from llpgan.tables import open_rows
 
 POLITICS = ("ideology", "party_id")
@@ -52,7 +51,7 @@ def run() -> list[Row]:
 def measured(features: str, results: str, by: str) -> Row:
     """Mean errors of the share of Trump's voters over groups, and how many intervals hold the truth."""
     bags, probabilities, people, voted = predicted(features, results)
-    index, groups = groups_of_rows(open_rows(people), by.split(","))
+    index, groups = group_rows(open_rows(people), by.split(","))
     shares = shares_of_rows(bags, probabilities, index, groups)
     sizes, place = shares.sizes, shares.outcomes.index("trump")
     truth, unmatched = (np.bincount(index, values) / sizes for values in (voted, probabilities[:, place]))

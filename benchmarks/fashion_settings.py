@@ -11,7 +11,7 @@ from benchmarks.lenet import lenet, one_pixel_shifts, slight_distortions_and_fli
 from benchmarks.rows import Row
 from benchmarks.settings_by_bags import Array, Data, compared
 from llpgan import LLPDC, CountLLP
-from llpgan.data.datasets import load_fashion_mnist
+from reproduction.datasets import load_fashion_mnist
 
 EPOCHS = 30
 

@@ -16,10 +16,10 @@ from benchmarks.data_folders import folder_of
 from benchmarks.rows import Row
 from benchmarks.settings_by_bags import Array, Data, compared
 from llpgan import DLLP
-from llpgan.data.datasets import load_cifar10
-from llpgan.data.datasets.split import Split
-from llpgan.training.networks import Classifier, cifar_classifier, settle
-from llpgan.training.networks.network_parts import Activation, Shape
+from llpgan.data.digits import Split
+from llpgan.deep.networks import Classifier, cifar_classifier, settle_weights
+from llpgan.deep.networks.parts import Activation, Shape
+from reproduction.datasets import load_cifar10
 
 N_ROWS, EPOCHS, BAG_SIZE, DRAW = 12_500, 10, 16, 100
 _PUBLISHED = np.array([0.2, 0.5, 0.5])
@@ -59,10 +59,10 @@ def _normed(make_norm: Callable[[int], nn.Module], network: Classifier) -> None:
 
 def _weight_normed(instances: Array, network: Classifier) -> None:
     """Settled on instances here: a layer whose weight is a function of others cannot be settled later."""
-    from llpgan.training.chunked_gradients import as_tensor
+    from llpgan.deep.chunks import as_tensor
 
     network.settles = False
-    settle(network, as_tensor(instances[:256]).float() / 127.5 - 1)
+    settle_weights(network, as_tensor(instances[:256]).float() / 127.5 - 1)
     for layer in network.modules():
         if isinstance(layer, nn.Conv2d):
             weight_norm(layer)

@@ -2,7 +2,7 @@
 
 from benchmarks.first_weights import compared_on
 from benchmarks.rows import Row
-from llpgan.data.datasets import load_svhn
+from reproduction.datasets import load_svhn
 
 
 def run() -> list[Row]:

@@ -16,14 +16,14 @@ from typing import Any
 
 import numpy as np
 import torch
+from reproduction.outputs import save_figure
 
 from benchmarks.growth_figure import fits, growth_figure, page
 from benchmarks.memory import bytes_now, forget_peak, peak_bytes
 from benchmarks.rows import RESULTS, Row, made_with, write_aside
 from llpgan import DLLP, LLPGAN, Bags
 from llpgan.bags.fit_warnings import TrainingWarning
-from llpgan.data.experiments.figures import save_figure
-from llpgan.estimators.deep import DeepClassifier
+from llpgan.methods.deep import DeepClassifier
 
 METHODS = {"DLLP": DLLP, "LLPGAN": LLPGAN}
 N_FEATURES = 20

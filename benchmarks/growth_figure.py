@@ -4,10 +4,10 @@ from functools import partial
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from reproduction.experiments.times import growth
+from reproduction.outputs import COLOURS, SOFT, Draw, panels
 
 from benchmarks.rows import Row, as_markdown
-from llpgan.data.experiments.figures import COLOURS, SOFT, Draw, panels
-from llpgan.data.experiments.times import growth
 
 AXES = {
     "rows": "rows",

@@ -7,8 +7,8 @@ from benchmarks.memory import bytes_now, forget_peak, in_a_new_process, peak_byt
 from benchmarks.rows import Row
 from benchmarks.shapes import CIFAR, MNIST
 from llpgan import DLLP, LLPGAN, Bags
-from llpgan.training.batches import BagDataset
-from llpgan.training.devices import fabric_for
+from llpgan.deep.batches import BagDataset
+from llpgan.deep.devices import make_fabric
 
 METHODS = {"DLLP": DLLP, "LLPGAN": LLPGAN}
 NETWORKS: dict[str, tuple[int, ...]] = {"table of 20 columns": (20,), "MNIST": MNIST, "CIFAR": CIFAR}
@@ -37,7 +37,7 @@ def peak_of_steps(method: str, shape: tuple[int, ...], n: int) -> int:
     bags = Bags.from_labels(instances, np.arange(n) % 10, np.zeros(n, int))
     model = METHODS[method](random_state=0)
     model._start(bags)
-    objective = model._objective(bags, fabric_for(torch.device("cpu"), "32-true"))
+    objective = model._objective(bags, make_fabric(torch.device("cpu"), "32-true"))
     batch = BagDataset(bags).batch([0])
     before = bytes_now()
     forget_peak()

@@ -26,8 +26,8 @@ from benchmarks.data_folders import folder_of
 from benchmarks.rows import RESULTS, Row, as_markdown, measured_rows, write_aside
 from llpgan import MeanMap
 from llpgan.bags import Bags
-from llpgan.data.datasets import load_adult, load_election, load_mnist
 from llpgan.evaluation import estimate_accuracy, randomness_test
+from reproduction.datasets import load_adult, load_election, load_mnist
 
 Array = NDArray[Any]
 DRAWS, TESTS, PERMUTATIONS = range(200), range(400), 199

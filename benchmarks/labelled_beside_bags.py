@@ -12,9 +12,9 @@ import numpy as np
 
 from benchmarks.rows import RESULTS, Row, as_markdown, measured_rows, write_aside
 from llpgan import BagLogistic, Bags
-from llpgan.data.datasets.election import load_election
+from llpgan.data.election import load_election
 from llpgan.evaluation import label_scores
-from llpgan.evaluation.selection import choose_label_weight
+from llpgan.evaluation.choose import choose_label_weight
 from llpgan.utils.arrays import Array
 
 BOTH = "both, weight chosen"

@@ -2,8 +2,8 @@
 
 from torch import Tensor, nn
 
-from llpgan.training.augmentation import distortions_and_flips, shifts
-from llpgan.training.networks.network_parts import Activation, Classifier, Shape, image_shape
+from llpgan.deep.images import random_distortions_and_flips, random_shifts
+from llpgan.deep.networks.parts import Activation, Classifier, Shape, image_shape
 
 
 def lenet(shape: Shape, n_classes: int, activation: Activation = nn.ReLU) -> Classifier:
@@ -31,9 +31,9 @@ def lenet(shape: Shape, n_classes: int, activation: Activation = nn.ReLU) -> Cla
 
 def one_pixel_shifts(images: Tensor) -> Tensor:
     """Images of 28 x 28 moved by up to one pixel: things that fill the image allow no more."""
-    return shifts(images, part=28)
+    return random_shifts(images, part=28)
 
 
 def slight_distortions_and_flips(images: Tensor) -> Tensor:
     """Distortions of half the usual strength: a network as small as this has no room for stronger ones."""
-    return distortions_and_flips(images, strength=0.5)
+    return random_distortions_and_flips(images, strength=0.5)

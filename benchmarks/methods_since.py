@@ -24,12 +24,12 @@ from benchmarks.lenet import lenet
 from benchmarks.rows import RESULTS, Row, measured_rows, table_of, write_aside
 from llpgan import DLLP, DSQ, LLPDC, LLPFC, LLPGAN, LLPVAT, ROT, Bags, CountLLP, MixBag, MomentMatching
 from llpgan.data.bagging import dirichlet_bags, feature_bags, into_bags, random_bags
-from llpgan.data.datasets import load_adult, load_digits, load_fashion_mnist, load_mnist
-from llpgan.data.datasets.election import load_election
-from llpgan.data.datasets.split import Split
-from llpgan.estimators.deep import DeepClassifier
-from llpgan.training.instance_terms import Smoothness
+from llpgan.data.digits import Split
+from llpgan.data.election import load_election
+from llpgan.deep.terms import Smoothness
+from llpgan.methods.deep import DeepClassifier
 from llpgan.utils.arrays import Array
+from reproduction.datasets import load_adult, load_digits, load_fashion_mnist, load_mnist
 
 LATER = ("MomentMatching", "CountLLP", "DSQ", "ROT", "LLPVAT", "LLPDC", "MixBag", "LLPFC")
 SMALLEST_JOB = 30  # people; rarer pairs of occupation and education are one bag together

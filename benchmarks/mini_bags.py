@@ -13,8 +13,8 @@ from torch import Tensor
 from benchmarks.rows import RESULTS, Row, as_markdown, measured_rows, write_aside
 from llpgan import DLLP
 from llpgan.data.bagging import random_bags
-from llpgan.data.datasets import load_digits
-from llpgan.training.losses import proportion_loss
+from llpgan.deep.losses import proportion_loss
+from reproduction.datasets import load_digits
 
 BAG_SIZE, EPOCHS = 128, 100
 KINDS = [("whole bags", None), *product(("corrected", "left as it is"), (8, 16, 32, 64))]

@@ -4,7 +4,7 @@ import numpy as np
 
 from benchmarks.data_folders import folder_of
 from benchmarks.settings_by_bags import Array, Data
-from llpgan.data.datasets import load_mnist
+from reproduction.datasets import load_mnist
 
 N_ROWS, EPOCHS = 20_000, 15
 

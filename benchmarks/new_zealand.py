@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from benchmarks.data_folders import folder_of
 from benchmarks.rows import RESULTS, Row, as_markdown, measured_rows, write_aside
-from llpgan.evaluation.groups import (
+from llpgan.ecological import (
     GroupCounts,
     GroupShares,
     clipped_rates,

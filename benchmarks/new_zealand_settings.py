@@ -12,7 +12,7 @@ import numpy as np
 
 from benchmarks.new_zealand import CHOSEN_ON, LARGE, districts, inside, wrong_cells
 from benchmarks.rows import RESULTS, Row, as_markdown, measured_rows, write_aside
-from llpgan.evaluation.groups import shares_from_counts
+from llpgan.ecological import shares_from_counts
 
 PRIOR_SCALES = (1.0, 1.5, 2.0, 3.0, math.inf)
 BIASES = (0.0, 0.1, 0.2, 0.3)

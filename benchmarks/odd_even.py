@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 
 from llpgan import Bags
 from llpgan.data.bagging import random_bags
-from llpgan.data.datasets import load_digits
+from reproduction.datasets import load_digits
 
 Array = NDArray[Any]
 

@@ -8,7 +8,7 @@ from benchmarks.compare_regret import Problem, digits_in_bags, one_hot
 from benchmarks.data_folders import folder_of
 from llpgan.bags import Bags
 from llpgan.data.bagging import feature_bags, into_bags, random_bags
-from llpgan.data.datasets import load_adult, load_election
+from reproduction.datasets import load_adult, load_election
 
 N_ROWS, N_TEST = 6000, 10_000
 IN_BAGS_OF = 128

@@ -16,9 +16,9 @@ from benchmarks.data_folders import folder_of
 from benchmarks.rows import RESULTS, Row, as_markdown, measured_rows, write_aside
 from llpgan import BagLogistic, Bags
 from llpgan.data.bagging import random_bags
-from llpgan.data.datasets import load_adult, load_digits
 from llpgan.tables import TableEncoder, open_rows
 from llpgan.utils.arrays import Array
+from reproduction.datasets import load_adult, load_digits
 
 DATA, BAG_SIZES, DRAWS = ("digits", "adult"), (16, 64), range(3)
 N_ADULT = 8000  # of the training rows, drawn anew each time

@@ -10,8 +10,8 @@ from torch.utils.flop_counter import FlopCounterMode
 from benchmarks.rows import Row
 from benchmarks.shapes import CIFAR
 from benchmarks.timing import Work, timed_in_turns
-from llpgan.training.networks import cifar_classifier
-from llpgan.training.networks.network_making import quick
+from llpgan.deep.networks import cifar_classifier
+from llpgan.deep.networks.parts import use_channels_last
 
 N, SIDE, ROUNDS = 64, 2048, 15
 
@@ -21,7 +21,7 @@ def run() -> list[Row]:
     works: dict[str, Work] = {
         "matmul": lambda: torch.mm(left, right, out=product),
         "contiguous": training_step(cifar_classifier(CIFAR, 10)),
-        "channels last": training_step(quick(cifar_classifier(CIFAR, 10))),
+        "channels last": training_step(use_channels_last(cifar_classifier(CIFAR, 10))),
     }
     operations = {name: operations_of(work) for name, work in works.items()}
     seconds = timed_in_turns(works, ROUNDS)

@@ -23,10 +23,10 @@ from benchmarks.data_folders import folder_of
 from benchmarks.rows import RESULTS, Row, as_markdown, made_with, write_aside
 from llpgan import DLLP, LLPGAN
 from llpgan.bags import Bags
-from llpgan.data.datasets import load_cifar10, load_cifar100, load_svhn
-from llpgan.data.datasets.split import Split
-from llpgan.estimators.deep import DeepClassifier
-from llpgan.training.networks import normalized_cifar_classifier
+from llpgan.data.digits import Split
+from llpgan.deep.networks import normalized_cifar_classifier
+from llpgan.methods.deep import DeepClassifier
+from reproduction.datasets import load_cifar10, load_cifar100, load_svhn
 
 PAPER: dict[str, Any] = {
     "classifier": normalized_cifar_classifier,

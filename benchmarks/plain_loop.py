@@ -10,7 +10,7 @@ from benchmarks.shapes import MNIST, image_bags
 from benchmarks.timing import ratio_row, seconds_of
 from llpgan import LLPGAN
 from llpgan.bags.fit_warnings import TrainingWarning
-from llpgan.training.networks import mnist_classifier, mnist_generator
+from llpgan.deep.networks import mnist_classifier, mnist_generator
 
 BAG_SIZE, N_BAGS, ROUNDS = 16, 64, 12
 SETTINGS = {"settings": {"bag_size": BAG_SIZE, "bags": N_BAGS, "bags_a_step": 4}}

@@ -21,10 +21,10 @@ from benchmarks.lenet import lenet, one_pixel_shifts, slight_distortions_and_fli
 from benchmarks.rows import RESULTS, Row, as_markdown, measured_rows, write_aside
 from llpgan import DLLP, LLPDC, LLPVAT, CountLLP
 from llpgan.data.bagging import into_bags, random_bags
-from llpgan.data.datasets import load_fashion_mnist, load_mnist
-from llpgan.data.datasets.split import Split
-from llpgan.estimators.deep import DeepClassifier
-from llpgan.training.networks import ladder_mnist_classifier
+from llpgan.data.digits import Split
+from llpgan.deep.networks import ladder_mnist_classifier
+from llpgan.methods.deep import DeepClassifier
+from reproduction.datasets import load_fashion_mnist, load_mnist
 
 LENET_5: dict[str, Any] = {"classifier": lenet, "activation": "relu"}
 ON_VIEWS: dict[str, Any] = {
@@ -164,7 +164,7 @@ def method_of(model: DeepClassifier) -> str:
     counts = ["counts"] if model.proportion_loss == "counts" and not isinstance(model, CountLLP) else []
     weight = getattr(model, "self_training_weight", LLPDC.self_training_weight)
     labels = [f"labels weighed {weight:g}"] if weight != LLPDC.self_training_weight else []
-    changes = [change for change in (model.augment, getattr(model, "view", None)) if change is not None]
+    changes = [change for change in (model.augment, getattr(model, "view", None)) if change not in (None, "auto")]
     names = [str(getattr(change, "__name__", change)).replace("_", " ") for change in changes]
     return ", ".join([type(model).__name__, *counts, *labels, *names])
 

@@ -6,8 +6,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from llpgan.data.experiments.cell_measuring import machine
-from llpgan.utils.atomic_files import whole_file
+from reproduction.run import machine
+
+from llpgan.utils.files import replace_file
 
 Row = dict[str, Any]
 RESULTS = Path(__file__).parent.parent / "results"
@@ -46,5 +47,5 @@ def made_with() -> Row:
 
 def write_aside(path: Path, text: str) -> None:
     """Replace a file in one step, so that a kill leaves the old one whole."""
-    with whole_file(path) as aside:
+    with replace_file(path) as aside:
         aside.write_text(text, encoding="utf-8")

@@ -20,8 +20,8 @@ from sklearn.base import clone
 from benchmarks.rows import RESULTS, Row, as_markdown, measured_rows, write_aside
 from llpgan.bags import Bags
 from llpgan.data.bagging import into_bags, random_bags
-from llpgan.estimators.deep import DeepClassifier
-from llpgan.training.losses.counts import count_loss
+from llpgan.deep.losses.counts import count_loss
+from llpgan.methods.deep import DeepClassifier
 
 HELD_OUT = 0.2
 TEMPERATURES = (0.7, 1.0, 1.25, 1.6, 2.0, 2.5, 3.2, 4.0)

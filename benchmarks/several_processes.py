@@ -11,7 +11,7 @@ import torch
 from benchmarks.rows import Row
 from benchmarks.shapes import CIFAR, MNIST, image_bags
 from llpgan import DLLP, LLPGAN
-from llpgan.estimators.deep import DeepClassifier
+from llpgan.methods.deep import DeepClassifier
 
 JOBS = {  # a step of MNIST's network is little work for the gradients that are sent, one of CIFAR's is much
     "DLLP, MNIST": (DLLP, MNIST, 32),

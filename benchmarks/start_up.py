@@ -14,7 +14,7 @@ from functools import partial
 
 from benchmarks.rows import Row
 from benchmarks.timing import ratio_row, timed_in_turns
-from llpgan.data.datasets.election import BAG, LABEL, PEOPLE, RESULTS
+from llpgan.data.election import BAG, LABEL, PEOPLE, RESULTS
 
 ROUNDS = 5
 REFERENCE = "import sklearn.linear_model"

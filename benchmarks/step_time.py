@@ -9,12 +9,12 @@ from benchmarks.rows import Row
 from benchmarks.shapes import CIFAR, MNIST, image_bags
 from benchmarks.timing import Work, ratio_row, timed_in_turns
 from llpgan import DLLP, LLPGAN
-from llpgan.estimators.deep import DeepClassifier
-from llpgan.training.batches import BagBatch, BagDataset
-from llpgan.training.devices import fabric_for
-from llpgan.training.networks import default_pair
-from llpgan.training.networks.network_making import quick
-from llpgan.training.objectives import Objective
+from llpgan.deep.batches import BagBatch, BagDataset
+from llpgan.deep.devices import make_fabric
+from llpgan.deep.networks import default_pair
+from llpgan.deep.networks.parts import use_channels_last
+from llpgan.deep.objectives import Objective
+from llpgan.methods.deep import DeepClassifier
 
 BAG_SIZE, BAGS_A_STEP = 16, 4
 SHAPES = {"MNIST": MNIST, "CIFAR": CIFAR}
@@ -61,7 +61,7 @@ def bfloat16_row(data: str) -> Row:
 
 def supervised_step(data: str) -> Work:
     """A plain loop's step, with nothing of this library but the network, its layout and its optimiser."""
-    network = quick(default_pair(SHAPES[data]).classifier(SHAPES[data], 10, lambda: nn.LeakyReLU(0.2)))
+    network = use_channels_last(default_pair(SHAPES[data]).classifier(SHAPES[data], 10, lambda: nn.LeakyReLU(0.2)))
     optimiser = torch.optim.AdamW(network.parameters(), 1e-3, betas=(0.5, 0.999), weight_decay=0, fused=True)
     pixels = torch.from_numpy(image_bags(SHAPES[data], BAGS_A_STEP, BAG_SIZE).instances)
     labels = torch.arange(len(pixels)) % 10
@@ -89,7 +89,7 @@ def one_by_one(model: DeepClassifier, data: str) -> Work:
 def prepared(model: DeepClassifier, data: str, precision: str = "32-true") -> tuple[Objective, BagDataset]:
     bags = image_bags(SHAPES[data], BAGS_A_STEP, BAG_SIZE)
     model._start(bags)
-    return model._objective(bags, fabric_for(torch.device("cpu"), precision)), BagDataset(bags)
+    return model._objective(bags, make_fabric(torch.device("cpu"), precision)), BagDataset(bags)
 
 
 def memory_row(name: str, peaks: dict[str, int]) -> Row:

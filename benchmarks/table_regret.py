@@ -30,21 +30,11 @@ from benchmarks.compare_regret import (
 )
 from benchmarks.other_problems import OTHERS
 from benchmarks.rows import RESULTS, Row, as_markdown, measured_rows, write_aside
-from llpgan import (
-    DLLP,
-    AlternatingMeanMap,
-    AutoLLP,
-    BagBoosting,
-    BagLogistic,
-    InvCal,
-    LaplacianMeanMap,
-    MeanMap,
-)
+from llpgan import DLLP, AlternatingMeanMap, AutoLLP, BagBoosting, BagLogistic, InvCal, LaplacianMeanMap, MeanMap
 from llpgan.bags import Bags
-from llpgan.estimators.base import LLPClassifier
 from llpgan.evaluation import label_scores
-from llpgan.evaluation.selection import compare
-from llpgan.evaluation.selection.candidates import candidates
+from llpgan.evaluation.compare import candidates, compare
+from llpgan.methods.base import LLPClassifier
 
 SEED, N_ROWS = 0, 6000
 FIVE = (

@@ -22,7 +22,7 @@ from sklearn.metrics import roc_auc_score
 from benchmarks.memory import in_a_new_process, peak_bytes
 from benchmarks.rows import RESULTS, Row, made_with, write_aside
 from llpgan import BagBoosting, BagLogistic, Bags
-from llpgan.estimators.base import LLPClassifier
+from llpgan.methods.base import LLPClassifier
 from llpgan.tables import store as stores
 
 Array = NDArray[Any]

@@ -17,10 +17,10 @@ from benchmarks.rows import Row
 from benchmarks.timing import seconds_of
 from llpgan import DLLP, Bags
 from llpgan.data.bagging import random_bags
-from llpgan.data.datasets import load_digits
-from llpgan.data.datasets.split import Split
-from llpgan.training.input_scaling import Scaling
-from llpgan.training.networks import mlp_classifier
+from llpgan.data.digits import Split
+from llpgan.deep.images import Scaling
+from llpgan.deep.networks import mlp_classifier
+from reproduction.datasets import load_digits
 
 ENOUGH, BAG_SIZE, SEEDS = 0.97, 16, range(5)
 RATES = (3e-4, 1e-3, 3e-3)  # the authors', the middle, and our default for tables, which here falls later on

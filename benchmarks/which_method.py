@@ -8,7 +8,7 @@ from collections.abc import Callable
 from benchmarks.methods_since import METHODS as DEEP_METHODS
 from benchmarks.methods_since import relative_time
 from benchmarks.rows import RESULTS, Row, table_of, write_aside
-from llpgan.estimators import METHODS
+from llpgan.methods import METHODS, docs_page
 
 FOR_TABLES = ("AutoLLP", "BagLogistic", "BagBoosting")
 ORDER = (*FOR_TABLES, *(name for name in METHODS if name not in FOR_TABLES))
@@ -78,7 +78,7 @@ def over_kinds(rows: list[Row], method: str) -> list[Row]:
 
 def page_link(method: str) -> str:
     """The method's name, linked to its page, which has the name of its module."""
-    return f"[{method}](methods/{METHODS[method].rpartition('.')[2]}.md)"
+    return f"[{method}](methods/{docs_page(method)}.md)"
 
 
 def linked(method: str) -> str:

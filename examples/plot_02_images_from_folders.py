@@ -37,7 +37,7 @@ for number in range(8):
 
 # %%
 # From here on it is as with your own images: a folder of folders, and a table with a column ``folder``.
-from llpgan import DLLP, Bags
+from llpgan import Bags, DLLP
 
 bags = Bags.from_tables(photos, shares)
 bags

@@ -21,7 +21,7 @@ bags = Bags.from_labels(data.data, names[data.target], bag_of_row)
 # %%
 # Each method learns from two thirds of the bags and is scored on the others, three times.
 from llpgan import BagLogistic
-from llpgan.evaluation.selection import compare
+from llpgan.evaluation.compare import compare
 
 methods = ["MeanMap", "InvCal", "AlternatingMeanMap", BagLogistic(n_resamples=5)]
 found = compare(bags, methods, cv=3, random_state=0)

@@ -7,9 +7,9 @@ Any torch module that returns logits and features can be the classifier of a dee
 
 # %%
 # Handwritten digits as images of 8 x 8, in bags of 8 of which only the shares are known.
-from llpgan import DLLP, Bags
+from llpgan import Bags, DLLP
 from llpgan.data.bagging import random_bags
-from llpgan.data.datasets import load_digits
+from reproduction.datasets import load_digits
 
 digits = load_digits()
 images = digits.instances.reshape(-1, 1, 8, 8)
@@ -22,7 +22,7 @@ bags = Bags.from_labels(images, digits.labels, bag_of_image)
 import torch
 from torch import nn
 
-from llpgan.training.networks import Classifier, settle
+from llpgan.deep.networks import Classifier, settle_weights
 
 torch.manual_seed(0)
 body = nn.Sequential(
@@ -34,7 +34,7 @@ body = nn.Sequential(
     nn.Flatten(),
 )
 network = Classifier(body, nn.Linear(32 * 4 * 4, 10))
-settle(network, torch.from_numpy(images[:256]))
+settle_weights(network, torch.from_numpy(images[:256]))
 
 # %%
 model = DLLP(

@@ -21,11 +21,11 @@ experiment = mlflow.create_experiment(
 
 # %%
 # Digits of scikit-learn in bags of 16; a fifth of the bags is held out.
-from llpgan import DLLP, Bags, save
+from llpgan import Bags, DLLP, save
 from llpgan.data.bagging import random_bags
-from llpgan.data.datasets import load_digits
+from reproduction.datasets import load_digits
 from llpgan.evaluation import bag_scores
-from llpgan.evaluation.selection import bag_folds
+from llpgan.evaluation.splitters import bag_folds
 
 digits = load_digits()
 bags = Bags.from_labels(

@@ -10,11 +10,11 @@ example needs ``pip install optuna``.
 # Digits of scikit-learn in bags of 32; a fifth of the bags is held out to judge settings by.
 import optuna
 
-from llpgan import DLLP, Bags
+from llpgan import Bags, DLLP
 from llpgan.data.bagging import random_bags
-from llpgan.data.datasets import load_digits
+from reproduction.datasets import load_digits
 from llpgan.evaluation import bag_scores
-from llpgan.evaluation.selection import bag_folds
+from llpgan.evaluation.splitters import bag_folds
 
 digits = load_digits()
 bags = Bags.from_labels(

@@ -2,6 +2,6 @@
 
 from functools import partial
 
-from llpgan.training.networks import mlp_classifier
+from llpgan.deep.networks import mlp_classifier
 
 plain_mlp = partial(mlp_classifier, input_dropout=0, dropout=0)

@@ -9,7 +9,7 @@ from benchmarks.growth_figure import exponent, page
 from benchmarks.rows import RESULTS
 from benchmarks.timing import ratio_row
 
-from llpgan.training import losses
+from llpgan.deep import losses
 
 
 def test_the_plain_loops_losses_are_the_librarys():
@@ -24,7 +24,7 @@ def test_the_plain_loops_losses_are_the_librarys():
 
 @pytest.mark.parametrize("spare", [False, True])
 def test_a_plain_step_moves_both_networks(spare):
-    from llpgan.training.networks import mlp_classifier, mlp_generator
+    from llpgan.deep.networks import mlp_classifier, mlp_generator
 
     networks = mlp_classifier((3,), 2), mlp_generator((3,), plain.NOISE_SIZE)
     before = [parameter.clone() for network in networks for parameter in network.parameters()]

@@ -19,7 +19,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import llpgan
 from llpgan import BagBoosting, BagLogistic, Bags
 from llpgan.bags import fit_warnings
-from llpgan.estimators import METHODS, auto_llp
+from llpgan.methods import METHODS, auto_llp
 
 THIN = {name for name in METHODS if issubclass(getattr(llpgan, name), llpgan.DLLP)} - {"DLLP"}
 # What is DLLP but for its loss or its batches stands for others of its kind, so that the suite takes minutes. With

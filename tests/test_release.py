@@ -26,4 +26,4 @@ def test_the_codebook_travels_with_its_data():
     taken_along = PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
     (codebook,) = taken_along
     assert (ROOT / codebook).is_file()
-    assert taken_along[codebook] == "llpgan/data/datasets/election2016/codebook.md"
+    assert taken_along[codebook] == "llpgan/data/election2016/codebook.md"

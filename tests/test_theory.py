@@ -12,15 +12,8 @@ import torch
 from scipy.optimize import minimize
 
 from llpgan import DLLP, Bags
-from llpgan.training.input_scaling import Scaling
-from llpgan.training.losses import (
-    bound_optimum,
-    fake_loss,
-    proportion_bound,
-    proportion_loss,
-    real_loss,
-    undo_bound,
-)
+from llpgan.deep.images import Scaling
+from llpgan.deep.losses import bound_optimum, fake_loss, proportion_bound, proportion_loss, real_loss, undo_bound
 from tests.plain import plain_mlp
 
 # How often each of four points stands in each of three bags (the bags' p_d^i), and in the fakes (p_g): of ten.

@@ -13,11 +13,11 @@ from sklearn.base import clone
 from llpgan import DLLP, LLPVAT, AlterSVM, BagLogistic, Bags, InvCal, LaplacianMeanMap, MeanMap
 from llpgan.bags.known_shares import KnownShares
 from llpgan.cli import main
-from llpgan.estimators import METHODS, estimator_class
+from llpgan.deep.batches import BagDataset
+from llpgan.deep.losses import proportion_loss
+from llpgan.deep.networks import mlp_classifier
 from llpgan.evaluation import bag_scores, estimate_accuracy, judge_without_labels
-from llpgan.training.batches import BagDataset
-from llpgan.training.losses import proportion_loss
-from llpgan.training.networks import mlp_classifier
+from llpgan.methods import METHODS, estimator_class
 
 
 @pytest.fixture

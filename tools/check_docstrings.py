@@ -11,7 +11,7 @@ from typing import Any
 from numpydoc.docscrape import ClassDoc, get_doc_object
 from numpydoc.validate import ERROR_MSGS, validate
 
-from llpgan.utils.parameter_checks import StrOptions
+from llpgan.utils.arrays import StrOptions
 from public_names import PACKAGES, is_property, public_members
 
 NOT_ASKED_FOR = {

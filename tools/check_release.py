@@ -23,8 +23,8 @@ ROOT = Path(__file__).parents[1]
 IN_THE_WHEEL = (
     "llpgan/py.typed",
     "llpgan/report/templates/page.js",
-    "llpgan/data/datasets/election2016/respondents.csv.gz",
-    "llpgan/data/datasets/election2016/codebook.md",
+    "llpgan/data/election2016/respondents.csv.gz",
+    "llpgan/data/election2016/codebook.md",
 )
 FIT = ("fit", "people.csv", "--bag", "town", "--proportions", "results.csv", "--out", "model")
 WRITTEN = (

@@ -11,34 +11,23 @@ Names are imported when they are first used, so that ``import llpgan`` is quick 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from llpgan.estimators import SAVED_METHODS
+from llpgan.methods import SAVED_METHODS
+from llpgan.utils.old_names import find_old_packages
 from llpgan.utils.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from llpgan.bags import Bags as Bags
-    from llpgan.estimators.alter_svm import AlterSVM as AlterSVM
-    from llpgan.estimators.alternating_mean_map import AlternatingMeanMap as AlternatingMeanMap
-    from llpgan.estimators.auto_llp import AutoLLP as AutoLLP
-    from llpgan.estimators.bag_boosting import BagBoosting as BagBoosting
-    from llpgan.estimators.bag_logistic import BagLogistic as BagLogistic
-    from llpgan.estimators.conv_svm import ConvSVM as ConvSVM
-    from llpgan.estimators.count_llp import CountLLP as CountLLP
-    from llpgan.estimators.dllp import DLLP as DLLP
-    from llpgan.estimators.dsq import DSQ as DSQ
-    from llpgan.estimators.inv_cal import InvCal as InvCal
-    from llpgan.estimators.laplacian_mean_map import LaplacianMeanMap as LaplacianMeanMap
-    from llpgan.estimators.llp_dc import LLPDC as LLPDC
-    from llpgan.estimators.llp_gan import LLPGAN as LLPGAN
-    from llpgan.estimators.llp_vat import LLPVAT as LLPVAT
-    from llpgan.estimators.llpfc import LLPFC as LLPFC
-    from llpgan.estimators.marginal_logistic import MarginalLogistic as MarginalLogistic
-    from llpgan.estimators.mean_map import MeanMap as MeanMap
-    from llpgan.estimators.mix_bag import MixBag as MixBag
-    from llpgan.estimators.moment_matching import MomentMatching as MomentMatching
-    from llpgan.estimators.rot import ROT as ROT
-    from llpgan.persistence import load as load
-    from llpgan.persistence import save as save
-    from llpgan.tables import Columns as Columns
+    from llpgan.bags import Bags
+    from llpgan.methods.auto_llp import AutoLLP
+    from llpgan.methods.bag_boosting import BagBoosting
+    from llpgan.methods.bag_logistic import BagLogistic
+    from llpgan.methods.dllp import DLLP, DSQ, LLPDC, LLPFC, LLPVAT, ROT, CountLLP, MixBag, MomentMatching
+    from llpgan.methods.inv_cal import InvCal
+    from llpgan.methods.llp_gan import LLPGAN
+    from llpgan.methods.mean_map import AlternatingMeanMap, LaplacianMeanMap, MeanMap
+    from llpgan.methods.pairs import MarginalLogistic
+    from llpgan.methods.svm import AlterSVM, ConvSVM
+    from llpgan.persistence import load, save
+    from llpgan.tables import Columns
 
 _HOMES = {
     "Bags": "llpgan.bags",
@@ -73,6 +62,9 @@ __all__ = [
     "load",
     "save",
 ]
+
+
+find_old_packages()
 
 
 def __getattr__(name: str) -> Any:

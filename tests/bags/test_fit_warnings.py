@@ -13,10 +13,10 @@ from llpgan.bags.fit_warnings import (
     TrainingWarning,
     UninformativeBagsWarning,
     Watcher,
-    collapse,
     explained_share,
+    sample_bags,
     sampling_noise,
-    some_of_the_bags,
+    warn_of_collapse,
 )
 from tests.plain import plain_mlp
 
@@ -156,9 +156,11 @@ def test_bags_that_tell_nothing_are_told_once_and_before_training(rng):
 def test_a_class_that_is_gone_is_named_unless_it_is_rare():
     never = np.array([[0.9, 0.1], [0.6, 0.4]])
     names = np.array(["no", "yes"])
-    assert "DLLP never predicts 'yes', a class of 40 %" in collapse("DLLP", never, np.array([0.6, 0.4]), names)
-    assert collapse("DLLP", never, np.array([0.8, 0.2]), names) is None
-    assert "predicts the same" in collapse("DLLP", never[:1].repeat(3, 0), np.array([0.8, 0.2]), names)
+    assert "DLLP never predicts 'yes', a class of 40 %" in warn_of_collapse(
+        "DLLP", never, np.array([0.6, 0.4]), names
+    )
+    assert warn_of_collapse("DLLP", never, np.array([0.8, 0.2]), names) is None
+    assert "predicts the same" in warn_of_collapse("DLLP", never[:1].repeat(3, 0), np.array([0.8, 0.2]), names)
 
 
 class Blind(nn.Module):
@@ -231,7 +233,7 @@ def test_what_was_learned_from_many_rows_is_judged_by_some(n_bags, size, rng):
     bags = Bags.from_labels(
         labels[:, None] + 0.1 * rng.normal(size=(len(labels), 1)), labels, np.repeat(np.arange(n_bags), size)
     )
-    shown, missing = some_of_the_bags(bags)
+    shown, missing = sample_bags(bags)
     assert len(shown.instances) <= 5_000
     probabilities = np.column_stack([shown.instances < 0.5, shown.instances >= 0.5]).astype(float)
     noise = sampling_noise(shown, probabilities, missing)

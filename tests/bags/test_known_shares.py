@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 
 from llpgan import DLLP, LLPGAN, LLPVAT, BagBoosting, BagLogistic, Bags, MeanMap
 from llpgan.bags import UninformativeBagsWarning
-from llpgan.bags.known_shares import KnownShares, denoised, nearest_within
+from llpgan.bags.known_shares import KnownShares, nearest_within, remove_noise
 from llpgan.evaluation import bag_scores
 from llpgan.tables.store import store_tables
 
@@ -42,7 +42,7 @@ def test_denoised_shares_are_those_of_a_general_solver(seed):
     def loss(q):
         return divergence(q, p) + float(np.sum((q - given) ** 2)) / (2 * variance)
 
-    found = denoised(p[None], given[None], np.array([variance]))[0]
+    found = remove_noise(p[None], given[None], np.array([variance]))[0]
     solved = minimize(
         loss,
         given,

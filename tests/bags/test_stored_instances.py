@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from llpgan import DLLP, Bags
-from llpgan.bags.sorted_rows import RowsInOrder, SortedBagIndex, rows_of_bags, runs
-from llpgan.bags.stored_instances import StoredInstances
+from llpgan.bags.grouping import RowsInOrder, SortedBagIndex, consecutive_runs, rows_of_bags
+from llpgan.bags.on_disk import StoredInstances
 
 
 @pytest.fixture
@@ -138,7 +138,7 @@ def test_runs_are_those_of_a_plain_loop():
         starts, sizes = rng.integers(100, size=4), rng.integers(1, 5, size=4)
         rows = rows_of_bags(starts, sizes)
         assert rows.tolist() == [start + i for start, n in zip(starts, sizes, strict=True) for i in range(n)]
-        found = [rows[start:stop].tolist() for start, stop in runs(rows)]
+        found = [rows[start:stop].tolist() for start, stop in consecutive_runs(rows)]
         assert all(run == list(range(run[0], run[0] + len(run))) for run in found)
         assert [row for run in found for row in run] == rows.tolist()
-    assert runs(np.array([], dtype=int)).shape == (0, 2)
+    assert consecutive_runs(np.array([], dtype=int)).shape == (0, 2)

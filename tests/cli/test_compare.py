@@ -4,7 +4,7 @@ import pytest
 
 import llpgan
 from llpgan.cli import main
-from llpgan.evaluation.selection.trial_rows import read_rows
+from llpgan.evaluation.compare import read_rows
 from tests.cli.test_main import files  # noqa: F401, a fixture
 
 COMPARE = ["compare", "people.csv", "--bag", "state", "--proportions", "results.csv", "--label", "vote"]

@@ -2,7 +2,7 @@ import os
 
 import pytest
 
-from llpgan.cli.config_files import refuse_bad_config
+from llpgan.cli.arguments import refuse_bad_config
 
 LAUGHS = "a0: &a0 [ha]\n" + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 10))
 BAD = {

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from llpgan.cli.label_matching import labels_as_classes
+from llpgan.cli.fit import labels_as_classes
 
 CLASSES = np.array(["other", "trump"])
 

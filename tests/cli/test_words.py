@@ -13,7 +13,7 @@ from PIL import Image
 
 import llpgan
 from llpgan.cli import main
-from llpgan.cli.command_options import options_of
+from llpgan.cli.options import collect_options
 from tests.cli.test_main import FIT, files, rows_of  # noqa: F401, a fixture
 
 pytestmark = pytest.mark.slow  # many seconds together
@@ -118,7 +118,7 @@ def test_the_help_on_fit_has_an_example_and_starts_with_what_is_needed(capsys):
     said = capsys.readouterr().out
     assert "llpgan fit people.csv --bag state --proportions results.csv" in said
     assert said.index("  --bag") < said.index("  --proportions") < said.index("  --method")
-    assert "llpgan.estimators" not in said
+    assert "llpgan.methods" not in said
     assert "Optional" not in said
 
 
@@ -126,7 +126,7 @@ def test_the_help_on_fit_has_an_example_and_starts_with_what_is_needed(capsys):
 def test_every_command_explains_all_of_its_options(command, capsys):
     assert main.main([command, "--help"]) == 0
     assert all(len(line) <= 200 for line in capsys.readouterr().out.splitlines())
-    assert [option.name for option in options_of(main._function(command)) if not option.about] == []
+    assert [option.name for option in collect_options(main._function(command)) if not option.about] == []
 
 
 @pytest.mark.usefixtures("files")

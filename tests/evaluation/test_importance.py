@@ -3,7 +3,7 @@ import pytest
 
 from llpgan import Bags, MeanMap
 from llpgan.evaluation import bag_scores, importance
-from llpgan.evaluation.importance import fewer_rows
+from llpgan.evaluation.explain import fewer_rows
 
 
 @pytest.fixture

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from llpgan import Bags
-from llpgan.estimators.mean_operator import mixing_condition
 from llpgan.evaluation import inspect_bags
+from llpgan.methods.mean_map import mixing_condition
 
 
 def random_bags(size, n=3200, n_classes=2, seed=0):

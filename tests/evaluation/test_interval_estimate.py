@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from llpgan.evaluation import interval_estimate
+from llpgan.evaluation import intervals as interval_estimate
 
 
 @pytest.mark.parametrize(("hits", "n"), [(0, 5), (5, 5), (40, 100), (1, 1)])
@@ -35,13 +35,13 @@ def test_the_aucs_interval_covers_the_truth_about_as_often_as_it_says(rng):
     truth, covered = stats.norm.cdf(1 / np.sqrt(2)), 0
     positive = np.arange(80) < 40
     for _ in range(400):
-        found = interval_estimate.auc(rng.normal(size=80) + positive, positive)
+        found = interval_estimate.auc_estimate(rng.normal(size=80) + positive, positive)
         covered += found.low < truth < found.high
     assert 0.92 < covered / 400 < 0.98
 
 
 @pytest.mark.parametrize("scores", [[0, 0, 1, 1], [1, 1, 0, 0]])
 def test_a_perfect_auc_has_no_interval(scores):
-    found = interval_estimate.auc(np.array(scores), np.array([False, False, True, True]))
+    found = interval_estimate.auc_estimate(np.array(scores), np.array([False, False, True, True]))
     assert found.value in (0, 1)
     assert found.low is None

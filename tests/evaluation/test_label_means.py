@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from llpgan.evaluation.label_means import Pairs, _moments, _sums, label_mean
+from llpgan.evaluation.without_labels import Pairs, _moments, _sums, label_mean
 
 
 def pairs_of(labels, figures, bag_of_row, noise=0.0):

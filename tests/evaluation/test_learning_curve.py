@@ -3,7 +3,7 @@ import pytest
 
 from llpgan import Bags, MeanMap
 from llpgan.evaluation import learning_curve
-from llpgan.evaluation.learning_curve import Step, _power_law
+from llpgan.evaluation.inspect import Step, _power_law
 
 
 def test_the_law_finds_itself_again():

@@ -3,7 +3,7 @@ import pytest
 
 from llpgan import Bags
 from llpgan.evaluation import randomness_test
-from llpgan.evaluation.randomness import _share_spread, _spread
+from llpgan.evaluation.without_labels import _share_spread, _spread
 
 
 def random_bags(seed, n_bags=30, size=20):

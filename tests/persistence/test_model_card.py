@@ -59,7 +59,7 @@ def test_an_overwritten_model_has_the_card_of_the_new_one(model, bags, tmp_path)
 
 def test_a_card_that_llpgan_has_not_written_is_kept(model, bags, tmp_path, monkeypatch):
     with monkeypatch.context() as before_there_were_cards:
-        before_there_were_cards.setattr("llpgan.persistence.model_saving.CARD", "report.html")
+        before_there_were_cards.setattr("llpgan.persistence.model.CARD", "report.html")
         save(model, tmp_path / "model")
     mine = tmp_path / "model" / "model_card.md"
     mine.write_text("# Mine")

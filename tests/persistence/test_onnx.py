@@ -16,13 +16,10 @@ from torch import nn
 import llpgan
 from llpgan import DLLP, Bags, Columns, ConvSVM, InvCal, MeanMap, load, save
 from llpgan.cli.main import main
-from llpgan.estimators import METHODS
-from llpgan.estimators.linear_scores import Linear
-from llpgan.estimators.one_vs_rest import Sigmoid
+from llpgan.methods import METHODS
+from llpgan.methods.linear import Linear, Sigmoid
+from llpgan.persistence.graphs import KERNELS, Graph, table_instances
 from llpgan.persistence.onnx import to_onnx
-from llpgan.persistence.onnx.kernel_graph import KERNELS
-from llpgan.persistence.onnx.onnx_graph import Graph
-from llpgan.persistence.onnx.table_graph import table_instances
 from llpgan.tables import TableEncoder, open_rows
 from tests.test_import import python
 

@@ -24,12 +24,12 @@ from llpgan import (
     load,
     save,
 )
-from llpgan.estimators import METHODS
-from llpgan.persistence.manifest import Manifest
+from llpgan.deep.networks import mlp_classifier, mnist_classifier
+from llpgan.methods import METHODS
+from llpgan.persistence.model import Manifest
 from llpgan.tables import MarginalTables
-from llpgan.tables.value_encoder import ValueEncoder
-from llpgan.training.networks import mlp_classifier, mnist_classifier
-from llpgan.utils.checked_json import _digest_of, digest_of_file
+from llpgan.tables.encode import ValueEncoder
+from llpgan.utils.json_files import _digest_of, digest_of_file
 
 PEOPLE = {
     "state": ["Ohio", "Iowa", "Utah", "Ohio", "Iowa", "Utah"] * 8,

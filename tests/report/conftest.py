@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from llpgan import DLLP, LLPGAN, Bags, MeanMap
-from llpgan.report import render, tell
+from llpgan.report import collect_content, render
 from tests.report.browser import chromium
 
 
@@ -23,7 +23,7 @@ def binary_table(with_labels):
     instances, labels, groups = drawn(2, 12, (3,), ["no", "yes"])
     bags = Bags.from_labels(instances, labels, groups, features=["age", "income", "city"])
     model = MeanMap(C=0.5).fit_bags(bags)
-    return tell(
+    return collect_content(
         model, bags, title="A table", notes=["column 'id' left out"], labels=labels if with_labels else None
     )
 
@@ -32,14 +32,14 @@ def three_classes(with_labels):
     instances, labels, groups = drawn(3, 15, (2,))
     bags, held_out = Bags.from_labels(instances, labels, groups), Bags.from_labels(instances + 0.1, labels, groups)
     model = DLLP(epochs=3, random_state=0, device="cpu").fit_bags(bags, held_out=held_out)
-    return tell(model, bags, title="Three", labels=labels if with_labels else None, held_out=held_out)
+    return collect_content(model, bags, title="Three", labels=labels if with_labels else None, held_out=held_out)
 
 
 def images(with_labels):
     instances, labels, groups = drawn(2, 6, (1, 8, 8))
     bags = Bags.from_labels(instances, labels, groups)
     model = LLPGAN(epochs=1, random_state=0, device="cpu").fit_bags(bags)
-    return tell(model, bags, title="Images", labels=labels if with_labels else None)
+    return collect_content(model, bags, title="Images", labels=labels if with_labels else None)
 
 
 TOLD = {"table": binary_table, "three classes": three_classes, "images": images}

@@ -12,7 +12,7 @@ import pytest
 
 from llpgan import Bags, MeanMap
 from llpgan.evaluation import inspect_bags, judge_without_labels, label_scores, learning_curve
-from llpgan.evaluation.selection import compare
+from llpgan.evaluation.compare import compare
 from llpgan.report import InspectionPage, comparison_page, evaluation_page
 from tests.report.conftest import drawn, page_on
 from tests.report.test_page import nasty_page

@@ -17,7 +17,7 @@ from llpgan.evaluation import (
     learning_curve,
     partial_dependence,
 )
-from llpgan.evaluation.selection import compare
+from llpgan.evaluation.compare import compare
 from llpgan.report import GroupSharesDisplay, write_report
 
 

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from llpgan import Bags, MeanMap
-from llpgan.report import GroupSharesDisplay, render, tell
-from llpgan.report.data_tables import MOST_ROWS
+from llpgan.report import GroupSharesDisplay, collect_content, render
+from llpgan.report.tables import MOST_ROWS
 from tests.report.conftest import page_on, told
 
 pytestmark = pytest.mark.slow  # many seconds together
@@ -63,7 +63,9 @@ def nasty_page():
     bags = Bags.from_arrays(rng.normal(size=(40, 8)), np.repeat(names, 5), shares, classes=[*NASTY[:3], "x" * 200])
     columns = {name: [i] for i, name in enumerate(names)}
     model = MeanMap(C=1.0).fit_bags(bags)
-    return render(tell(model, bags, title=NASTY[0] + LONG, notes=names, columns=columns, labels=[NASTY[1]] * 40))
+    return render(
+        collect_content(model, bags, title=NASTY[0] + LONG, notes=names, columns=columns, labels=[NASTY[1]] * 40)
+    )
 
 
 @pytest.mark.parametrize("with_labels", [True, False])
@@ -106,7 +108,7 @@ def test_the_same_story_gives_the_same_bytes(kind):
 
 def test_the_same_model_gives_the_same_bytes(bags):
     model = MeanMap().fit_bags(bags)
-    one, other = (render(tell(model, bags, title="twice")) for _ in range(2))
+    one, other = (render(collect_content(model, bags, title="twice")) for _ in range(2))
     assert one == other
 
 
@@ -229,7 +231,7 @@ def test_of_very_many_bags_the_worst_are_shown_and_all_are_in_the_csv(rng):
     labels = np.arange(2 * n) % 2
     labels[:n] = 0
     bags = Bags.from_labels(rng.normal(size=(2 * n, 1)), labels, np.arange(2 * n) // 2)
-    page = render(tell(MeanMap().fit_bags(bags), bags, title="many"))
+    page = render(collect_content(MeanMap().fit_bags(bags), bags, title="many"))
     shown, saved = table_of(page, "All bags")
     assert (len(shown), len(saved)) == (MOST_ROWS, n + 1)
     assert f"{MOST_ROWS:,} of {n:,} are shown here, the CSV has all" in page
@@ -243,14 +245,14 @@ def test_accuracy_without_labels_is_promised_from_held_out_random_bags_only():
     bags = Bags.from_labels(instances[:800], labels[:800], groups)
     others = Bags.from_labels(instances[800:], labels[800:], groups)
     model = MeanMap().fit_bags(bags)
-    told = section(render(tell(model, bags, title="", held_out=others)), "without-labels")
+    told = section(render(collect_content(model, bags, title="", held_out=others)), "without-labels")
     assert "Accuracy, from held-out bags" in told
     assert "95 % interval" in told
-    seen = section(render(tell(model, bags, title="")), "without-labels")
+    seen = section(render(collect_content(model, bags, title="")), "without-labels")
     assert "only the bags that the model was trained on" in seen
     assert "Accuracy, from" not in seen
     by_value = Bags.from_labels(instances[800:], labels[800:], np.argsort(np.argsort(instances[800:, 1])) // 8)
-    refused = section(render(tell(model, bags, title="", held_out=by_value)), "without-labels")
+    refused = section(render(collect_content(model, bags, title="", held_out=by_value)), "without-labels")
     assert "can be told only from random bags" in refused
     assert "Accuracy, from" not in refused
 

@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 
 from llpgan import MeanMap
-from llpgan.report.saved_pages import card_sections, saved_pages
+from llpgan.report.page import card_sections, saved_pages
 from tests.report.conftest import told
 
 

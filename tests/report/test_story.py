@@ -5,12 +5,13 @@ import pytest
 from sklearn.metrics import accuracy_score
 
 from llpgan import DLLP, Bags, MeanMap
-from llpgan.estimators.settings_in_words import settings_of
-from llpgan.report import tell
-from llpgan.report.charts import kept_epoch
-from llpgan.report.formatting import shorten, shown_classes, worst_bags
-from llpgan.report.image_mosaics import _mosaic
-from llpgan.training import epoch_choice
+from llpgan.deep import epochs as epoch_choice
+from llpgan.methods.diagnostics import changed_settings
+from llpgan.report import collect_content
+from llpgan.report.charts import chosen_epoch
+from llpgan.report.content import _mosaic
+from llpgan.report.drawing import shorten
+from llpgan.report.text import shown_classes, worst_bags
 from tests.plain import plain_mlp
 from tests.report.conftest import told
 
@@ -18,7 +19,7 @@ from tests.report.conftest import told
 def test_figures_are_the_models(blobs, bags):
     instances, labels, _ = blobs
     model = MeanMap().fit_bags(bags)
-    story = tell(model, bags, title="", labels=labels)
+    story = collect_content(model, bags, title="", labels=labels)
     assert story.labels.accuracy.value == accuracy_score(labels, model.predict(instances))
     assert 1 - story.scores.mean_total_variation.value == pytest.approx(
         model.score(instances, bags.proportions[bags.bag_index], groups=bags.bag_index)
@@ -29,7 +30,7 @@ def test_figures_are_the_models(blobs, bags):
 
 
 def test_who_knows_only_the_overall_shares_misses_by_the_distance_from_them(bags):
-    story = tell(MeanMap().fit_bags(bags), bags, title="")
+    story = collect_content(MeanMap().fit_bags(bags), bags, title="")
     misses = [np.abs(p - bags.prior).sum() / 2 for p in bags.proportions]
     np.testing.assert_allclose(story.overall.total_variation, misses)
 
@@ -37,46 +38,50 @@ def test_who_knows_only_the_overall_shares_misses_by_the_distance_from_them(bags
 def test_a_model_is_doubted_for_what_its_training_warned_of(blobs, bags, rng):
     instances, labels, _ = blobs
     model = MeanMap().fit_bags(bags)
-    assert tell(model, bags, title="").doubt == ""
+    assert collect_content(model, bags, title="").doubt == ""
     alike = Bags.from_labels(instances, labels, np.argsort(np.argsort(labels, kind="stable")) % 4)
-    assert "have the same proportions" in tell(model, alike, title="").doubt
-    assert "hardly better" in tell(model, replace(bags, instances=rng.permutation(instances)), title="").doubt
+    assert "have the same proportions" in collect_content(model, alike, title="").doubt
+    assert (
+        "hardly better"
+        in collect_content(model, replace(bags, instances=rng.permutation(instances)), title="").doubt
+    )
     constant = replace(bags, instances=np.broadcast_to(instances[:1], instances.shape))
-    assert "predicts the same for every instance" in tell(model, constant, title="").doubt
+    assert "predicts the same for every instance" in collect_content(model, constant, title="").doubt
 
 
 def test_a_wrong_label_is_named(bags):
     with pytest.raises(ValueError, match=r"row 0: label 7 is not one of the classes \[0, 1\]"):
-        tell(MeanMap().fit_bags(bags), bags, title="", labels=np.full(80, 7))
+        collect_content(MeanMap().fit_bags(bags), bags, title="", labels=np.full(80, 7))
 
 
 def test_bags_of_other_classes_are_refused(blobs, bags):
     instances, labels, groups = blobs
     others = Bags.from_labels(instances, labels + 1, groups)
     with pytest.raises(ValueError, match=r"the bags have classes \[1, 2\], the model \[0, 1\]"):
-        tell(MeanMap().fit_bags(bags), bags, title="", held_out=others)
+        collect_content(MeanMap().fit_bags(bags), bags, title="", held_out=others)
 
 
 def test_too_many_columns_are_not_shuffled(rng):
     bags = Bags.from_labels(rng.normal(size=(8, 101)), [0, 1, 0, 1, 1, 1, 1, 1], [0, 0, 0, 0, 1, 1, 1, 1])
-    story = tell(MeanMap().fit_bags(bags), bags, title="")
+    story = collect_content(MeanMap().fit_bags(bags), bags, title="")
     assert story.rises is None
     assert "There are 101 columns" in story.why_no_rises
 
 
 def test_settings_have_no_addresses():
     values = {
-        s.name: s.value for s in settings_of(DLLP(classifier=plain_mlp, random_state=np.random.RandomState(0)))
+        s.name: s.value
+        for s in changed_settings(DLLP(classifier=plain_mlp, random_state=np.random.RandomState(0)))
     }
     assert values["classifier"] == "partial"
     assert values["random_state"] == "RandomState"
-    assert values["activation"] == "'leaky_relu'"
+    assert values["activation"] == "None"
 
 
 def test_the_epoch_that_was_kept_met_the_held_out_bags_best():
     story = told("three classes", False)
-    assert kept_epoch(story) == epoch_choice.kept_epoch(story.history) > 0
-    assert kept_epoch(told("images", False)) is None
+    assert chosen_epoch(story) == epoch_choice.kept_epoch(story.history) > 0
+    assert chosen_epoch(told("images", False)) is None
 
 
 def test_the_worst_bags_come_first():
@@ -90,7 +95,7 @@ def test_of_many_classes_the_largest_are_shown(rng):
     labels = rng.choice(15, p=np.arange(1, 16) / 120, size=600)
     labels[:15] = np.arange(15)
     bags = Bags.from_labels(rng.normal(size=(600, 2)), labels, np.arange(600) // 20)
-    story = tell(MeanMap().fit_bags(bags), bags, title="")
+    story = collect_content(MeanMap().fit_bags(bags), bags, title="")
     left_out = set(range(15)) - set(shown_classes(story))
     assert len(left_out) == 3
     assert bags.prior[sorted(left_out)].max() <= bags.prior[shown_classes(story)].min()

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from llpgan.tables.bag_join import BagTable, bag_keys, counts_as_shares
+from llpgan.tables.join import BagTable, bag_keys, shares_from_counts_table
 
 RESULTS = pa.table({"state": ["OH", "IA"], "no": [0.25, 0.5], "yes": [0.75, 0.5]})
 
@@ -185,7 +185,7 @@ def test_what_is_no_table_of_proportions_is_named(columns, classes, said):
 
 def counted(no, yes):
     table = BagTable.of(pa.table({"state": ["IA", "OH"], "no": no, "yes": yes}), ["state"], None, "r.csv")
-    return counts_as_shares(table, table.numbers, table.ids)
+    return shares_from_counts_table(table, table.numbers, table.ids)
 
 
 def test_counts_may_be_of_a_larger_population():

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llpgan.tables.column_encoders import ENCODERS, Category, Date, Number
-from llpgan.tables.column_summary import ColumnSummary
+from llpgan.tables.columns import ColumnSummary
+from llpgan.tables.encode import ENCODERS, Category, Date, Number
 
 
 def column(values):

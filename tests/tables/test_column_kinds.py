@@ -8,15 +8,14 @@ import pyarrow as pa
 import pytest
 
 from llpgan.tables import Columns
-from llpgan.tables.column_encoders import Category, Date, Number
-from llpgan.tables.column_kinds import LeftOut, chosen_encoder
-from llpgan.tables.column_summary import ColumnSummary
+from llpgan.tables.columns import ColumnSummary
+from llpgan.tables.encode import Category, Date, LeftOut, Number, choose_encoder
 
 
 def kind_of(values, columns=None, name="x"):
     column = values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([values])
     columns = columns or Columns()
-    return type(chosen_encoder(ColumnSummary.of(name, column, columns.kinds().get(name)), columns))
+    return type(choose_encoder(ColumnSummary.of(name, column, columns.kinds().get(name)), columns))
 
 
 SEEN = {

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llpgan.tables import Columns
-from llpgan.tables.column_kinds import LeftOut, chosen_encoder
-from llpgan.tables.column_summary import ColumnSummary, Moments, Sample
+from llpgan.tables.columns import ColumnSummary, Moments, Sample
+from llpgan.tables.encode import LeftOut, choose_encoder
 from tests.tables.test_column_kinds import SAID, SEEN
 
 
@@ -17,7 +17,7 @@ def as_column(values):
 
 
 def learned(column, columns):
-    return chosen_encoder(ColumnSummary.of("x", column, columns.kinds().get("x")), columns)
+    return choose_encoder(ColumnSummary.of("x", column, columns.kinds().get("x")), columns)
 
 
 def streamed(column, columns, n_rows):
@@ -25,7 +25,7 @@ def streamed(column, columns, n_rows):
     for start in range(0, len(column), n_rows):
         part = column.slice(start, n_rows)
         facts.add(part, start, rng.random(len(part)))
-    return chosen_encoder(facts, columns)
+    return choose_encoder(facts, columns)
 
 
 def said(encoder, *arguments):

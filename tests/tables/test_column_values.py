@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llpgan.tables import column_values
+from llpgan.tables import columns as column_values
 
 
 def column(*entries, kind=None):
@@ -154,8 +154,8 @@ def test_numbers_among_texts_are_counted():
 
 
 def test_missing_values_are_nulls_and_nans():
-    assert column_values.missing(column(1.0, None, float("nan"))).tolist() == [False, True, True]
-    assert column_values.missing(column("a", None).dictionary_encode()).tolist() == [False, True]
+    assert column_values.missing_values(column(1.0, None, float("nan"))).tolist() == [False, True, True]
+    assert column_values.missing_values(column("a", None).dictionary_encode()).tolist() == [False, True]
     assert column_values.n_missing(column(1.0, None, float("nan"))) == 2
     assert column_values.n_missing(column("a", None)) == 1
 
@@ -169,5 +169,5 @@ def test_different_values_are_counted_beyond_the_first_rows_and_without_missing_
 
 def test_a_source_is_named_before_what_is_wrong_with_it():
     said = r"^people\.csv: column 'n', row 1: 'x' is not a number$"
-    with pytest.raises(ValueError, match=said), column_values.of("people.csv"):
+    with pytest.raises(ValueError, match=said), column_values.naming_source("people.csv"):
         column_values.as_numbers("n", column("1", "x"))

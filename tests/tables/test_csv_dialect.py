@@ -7,8 +7,9 @@ import pyarrow as pa
 import pytest
 
 from llpgan import Bags
-from llpgan.tables import csv_blocks, open_stream, read_table
-from llpgan.tables.csv_dialect import separator_of
+from llpgan.tables import open_stream, read_table
+from llpgan.tables import read as csv_blocks
+from llpgan.tables.read import find_separator
 from llpgan.tables.store import store_tables
 
 POINTS = "state,age,city\nOhio,1.5,Rome\nOhio,2,Oslo\nIowa,-3.25,Rome\nIowa,,Oslo\n"
@@ -32,7 +33,7 @@ def with_commas(text, separator=";"):
     ],
 )
 def test_the_separator_is_seen_in_the_header(write, header, separator):
-    assert separator_of(write("t.csv", header + "\n1,2;3;4;5\n")) == separator
+    assert find_separator(write("t.csv", header + "\n1,2;3;4;5\n")) == separator
 
 
 @pytest.mark.parametrize("separator", [";", "\t"])

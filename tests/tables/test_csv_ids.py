@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from llpgan import Bags
-from llpgan.tables.csv_ids import type_of_ids
+from llpgan.tables.read import id_type
 from llpgan.tables.store import store_tables
 
 IDS = {
@@ -41,4 +41,4 @@ def test_a_bag_that_is_written_otherwise_in_the_other_file_is_suggested(write):
 
 
 def test_no_ids_have_no_type():
-    assert type_of_ids([]) == pa.null()
+    assert id_type([]) == pa.null()

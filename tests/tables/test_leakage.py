@@ -7,11 +7,11 @@ import pyarrow as pa
 import pytest
 
 from llpgan import Bags
-from llpgan.data.datasets import election
+from llpgan.data import election
 from llpgan.tables import Columns
-from llpgan.tables.bag_counting import FewValues, SeenBags
+from llpgan.tables.join import FewValues, SeenBags
 from llpgan.tables.leakage import refuse_leaking_counts
-from llpgan.tables.rows import Rows
+from llpgan.tables.read import Rows
 
 BAG = np.repeat([0, 1, 2], 4)
 SHARES = np.array([[0.25, 0.75], [0.5, 0.5], [1.0, 0.0]])

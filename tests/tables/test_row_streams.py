@@ -14,8 +14,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from llpgan.tables import csv_blocks, open_rows, open_stream
-from llpgan.tables.row_streams import even_parts
+from llpgan.tables import open_rows, open_stream
+from llpgan.tables import read as csv_blocks
+from llpgan.tables.streams import split_evenly
 
 
 @pytest.fixture(params=[7, 20, 64, 2**24])
@@ -158,7 +159,7 @@ def test_parts_are_even_whatever_the_file_holds(tmp_path):
     assert whole(tmp_path / "x.parquet", 16)["x"].to_pylist() == list(range(100))
     for n_rows in (1, 6, 7, 99, 100, 1000):
         batches = (table.slice(start, 7) for start in range(0, 100, 7))
-        parts = [len(part) for part in even_parts(batches, n_rows)]
+        parts = [len(part) for part in split_evenly(batches, n_rows)]
         assert sum(parts) == 100
         assert set(parts[:-1]) <= {n_rows}
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from llpgan.tables import Columns, TableEncoder, open_rows
-from llpgan.tables.rows import Rows
+from llpgan.tables.read import Rows
 
 PEOPLE = {
     "state": ["OH", "IA", "OH", "IA"],

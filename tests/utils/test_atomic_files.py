@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from llpgan.utils.atomic_files import clear_halves, recover_folder, whole_file, whole_folder
+from llpgan.utils.files import recover_folder, remove_leftovers, replace_file, replace_folder
 
 DEAD = 999_999_999  # no process has this number
 
@@ -15,7 +15,7 @@ def names(folder):
 
 
 def test_a_file_takes_its_name_when_it_is_complete(tmp_path):
-    with whole_file(tmp_path / "new" / "out.csv") as aside:
+    with replace_file(tmp_path / "new" / "out.csv") as aside:
         aside.write_text("a,b\n")
         assert aside.suffix == ".csv"
         assert not (tmp_path / "new" / "out.csv").exists()
@@ -25,7 +25,7 @@ def test_a_file_takes_its_name_when_it_is_complete(tmp_path):
 
 def test_a_file_that_fails_leaves_the_old_one(tmp_path):
     (tmp_path / "out.csv").write_text("old")
-    with pytest.raises(RuntimeError), whole_file(tmp_path / "out.csv") as aside:
+    with pytest.raises(RuntimeError), replace_file(tmp_path / "out.csv") as aside:
         aside.write_text("half of the n")
         raise RuntimeError
     assert names(tmp_path) == ["out.csv"]
@@ -35,9 +35,9 @@ def test_a_file_that_fails_leaves_the_old_one(tmp_path):
 WRITER = """
 import sys
 from pathlib import Path
-from llpgan.utils.atomic_files import whole_file
+from llpgan.utils.files import replace_file
 
-with whole_file(Path(sys.argv[1])) as aside:
+with replace_file(Path(sys.argv[1])) as aside:
     aside.write_text("half of the n")
     print("written", flush=True)
     sys.stdin.read()
@@ -49,10 +49,10 @@ def test_of_a_killed_writer_nothing_is_left_but_a_living_one_goes_on(tmp_path):
     command = [sys.executable, "-c", WRITER, str(path)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as writer:
         writer.stdout.readline()
-        clear_halves(path)
+        remove_leftovers(path)
         assert names(tmp_path) == [f".llpgan-{writer.pid}-out.csv"]
         writer.kill()
-    clear_halves(path)
+    remove_leftovers(path)
     assert names(tmp_path) == []
 
 
@@ -61,11 +61,11 @@ def test_only_halves_of_the_named_file_are_cleared(tmp_path):
     others = [f"{dead}other.csv", f"{dead}my-out.csv", ".llpgan-old-out.csv", ".2016.out.csv", "out.csv"]
     for name in [*others, f"{alive}out.csv", f"{dead}out.csv"]:
         (tmp_path / name).touch()
-    clear_halves(tmp_path / "out.csv")
+    remove_leftovers(tmp_path / "out.csv")
     assert names(tmp_path) == sorted([*others, f"{alive}out.csv"])
-    clear_halves(tmp_path / "out.csv", only_writer=True)  # then nobody else is alive
+    remove_leftovers(tmp_path / "out.csv", only_writer=True)  # then nobody else is alive
     assert names(tmp_path) == sorted(others)
-    clear_halves(tmp_path / "nowhere" / "out.csv")
+    remove_leftovers(tmp_path / "nowhere" / "out.csv")
 
 
 def ours(folder):
@@ -74,7 +74,7 @@ def ours(folder):
 
 
 def write(folder, text):
-    with whole_folder(folder, ours) as aside:
+    with replace_folder(folder, ours) as aside:
         for name in ("a", "mark"):
             (aside / name).write_text(text)
 
@@ -113,7 +113,7 @@ def test_a_file_in_the_way_that_is_not_ours_is_not_replaced(tmp_path):
 
 def test_a_folder_that_fails_leaves_the_old_one(tmp_path):
     write(tmp_path / "model", "old")
-    with pytest.raises(RuntimeError), whole_folder(tmp_path / "model", ours) as aside:
+    with pytest.raises(RuntimeError), replace_folder(tmp_path / "model", ours) as aside:
         (aside / "a").write_text("new")
         raise RuntimeError
     assert names(tmp_path) == ["model"]
@@ -123,7 +123,7 @@ def test_a_folder_that_fails_leaves_the_old_one(tmp_path):
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from llpgan.utils.atomic_files import whole_folder
+from llpgan.utils.files import replace_folder
 
 def ours(folder):
     return ("a", "b", "mark") if (folder / "mark").exists() else ()
@@ -141,7 +141,7 @@ def counted(method):
 
 for name in ("mkdir", "rename", "unlink", "rmdir", "write_text"):
     setattr(Path, name, counted(getattr(Path, name)))
-with whole_folder(Path(sys.argv[1]), ours) as aside:
+with replace_folder(Path(sys.argv[1]), ours) as aside:
     (aside / "a").write_text("new")
     (aside / "mark").write_text("new")
 """
@@ -155,7 +155,7 @@ def test_killed_at_any_step_the_old_or_the_new_folder_is_whole_again(tmp_path):
         (model / "b").write_text("old")
         (model / "notes.txt").write_text("mine")
         done = subprocess.run([sys.executable, "-c", KILLED, str(model), str(n_steps)])
-        clear_halves(model, only_writer=True)
+        remove_leftovers(model, only_writer=True)
         recover_folder(model, ours)
         assert names(tmp_path) == ["model"], n_steps
         old = {"a": "old", "b": "old", "mark": "old", "notes.txt": "mine"}

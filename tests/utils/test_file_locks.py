@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from llpgan.utils.file_locks import only_writer
+from llpgan.utils.files import lock_for_writing
 
 HOLDER = """
 import sys
 from pathlib import Path
-from llpgan.utils.file_locks import only_writer
+from llpgan.utils.files import lock_for_writing
 
-with only_writer(Path(sys.argv[1])):
+with lock_for_writing(Path(sys.argv[1])):
     print("held", flush=True)
     sys.stdin.read()
 """
@@ -28,12 +28,12 @@ def test_another_process_is_refused_until_the_holder_ends_or_dies(tmp_path):
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
             holder.stdout.readline()
             refused = pytest.raises(BlockingIOError, match=r"out\.csv is being written by another process")
-            with refused, only_writer(path):
+            with refused, lock_for_writing(path):
                 pytest.fail("two writers at once")
-            with only_writer(tmp_path / "other.csv"):
+            with lock_for_writing(tmp_path / "other.csv"):
                 pass
             holder.stdin.close() if end == "close" else holder.kill()
-        with only_writer(path) as outermost:
+        with lock_for_writing(path) as outermost:
             assert outermost
     assert list(tmp_path.iterdir()) == []
 
@@ -43,13 +43,13 @@ def test_who_holds_a_lock_may_ask_again_but_another_thread_may_not(tmp_path):
 
     def ask():
         try:
-            with only_writer(tmp_path / "out.csv"):
+            with lock_for_writing(tmp_path / "out.csv"):
                 pass
         except BlockingIOError:
             refused.append(True)
 
-    with only_writer(tmp_path / "out.csv"):
-        with only_writer(tmp_path / ".." / tmp_path.name / "out.csv") as outermost:
+    with lock_for_writing(tmp_path / "out.csv"):
+        with lock_for_writing(tmp_path / ".." / tmp_path.name / "out.csv") as outermost:
             assert not outermost
         thread = threading.Thread(target=ask)
         thread.start()
@@ -60,10 +60,10 @@ def test_who_holds_a_lock_may_ask_again_but_another_thread_may_not(tmp_path):
 
 
 def test_folders_that_were_made_for_nothing_are_removed_again(tmp_path):
-    with only_writer(tmp_path / "a" / "b" / "out.csv"):
+    with lock_for_writing(tmp_path / "a" / "b" / "out.csv"):
         pass
     assert list(tmp_path.iterdir()) == []
-    with only_writer(tmp_path / "a" / "b" / "out.csv"):
+    with lock_for_writing(tmp_path / "a" / "b" / "out.csv"):
         (tmp_path / "a" / "b" / "out.csv").touch()
     assert [path.name for path in (tmp_path / "a" / "b").iterdir()] == ["out.csv"]
 
@@ -71,13 +71,13 @@ def test_folders_that_were_made_for_nothing_are_removed_again(tmp_path):
 COUNTER = """
 import sys, time
 from pathlib import Path
-from llpgan.utils.file_locks import only_writer
+from llpgan.utils.files import lock_for_writing
 
 path = Path(sys.argv[1], "new", "count")
 for _ in range(int(sys.argv[2])):
     while True:
         try:
-            with only_writer(path):
+            with lock_for_writing(path):
                 n = int(path.read_text()) if path.exists() else 0
                 path.write_text(str(n + 1))
                 break
@@ -103,7 +103,7 @@ def test_a_folder_that_another_removes_meanwhile_is_made_again(tmp_path, monkeyp
         return make(path, *arguments, **options)
 
     monkeypatch.setattr(Path, "mkdir", mkdir)
-    with only_writer(tmp_path / "a" / "b" / "out.csv") as outermost:
+    with lock_for_writing(tmp_path / "a" / "b" / "out.csv") as outermost:
         assert outermost
     assert next(removals, None) is None
 
@@ -118,7 +118,7 @@ def test_a_lock_that_another_removes_meanwhile_is_taken_again(tmp_path, monkeypa
         return opened[-1]
 
     monkeypatch.setattr(os, "open", opens)
-    with only_writer(path):
+    with lock_for_writing(path):
         assert len(opened) == 2
 
 
@@ -126,7 +126,7 @@ def test_a_lock_that_another_removes_meanwhile_is_taken_again(tmp_path, monkeypa
 def test_a_folder_that_cannot_be_made_is_an_error(tmp_path, in_the_way):
     folder = tmp_path / "folder"
     folder.touch() if in_the_way == "a file" else folder.symlink_to(tmp_path / "nowhere")
-    with pytest.raises(OSError, match="folder"), only_writer(folder / "out.csv"):
+    with pytest.raises(OSError, match="folder"), lock_for_writing(folder / "out.csv"):
         pass
 
 
@@ -136,5 +136,5 @@ def test_a_file_system_without_locks_is_told(tmp_path, monkeypatch):
 
     monkeypatch.setattr(fcntl, "flock", fail)
     told = pytest.warns(UserWarning, match="has no locks: make sure that no other process writes")
-    with told, only_writer(tmp_path / "out.csv"):
+    with told, lock_for_writing(tmp_path / "out.csv"):
         pass

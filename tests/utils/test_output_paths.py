@@ -3,8 +3,8 @@ import re
 
 import pytest
 
-from llpgan.utils.checked_json import write_sealed
-from llpgan.utils.output_paths import FolderKind, claimed_folder, output_file, output_folder, refuse_input
+from llpgan.utils.files import FolderKind, claim_folder, output_file, output_folder, refuse_input
+from llpgan.utils.json_files import write_sealed
 
 KIND = FolderKind("mark.json", files=("data",), pages=("page.html",))
 
@@ -41,7 +41,7 @@ def test_an_output_that_came_while_work_was_done_is_kept(tmp_path):
         (tmp_path / "out.csv").write_text("mine")
         aside.write_text("new")
     assert (tmp_path / "out.csv").read_text() == "mine"
-    with claimed_folder(tmp_path / "model", KIND):
+    with claim_folder(tmp_path / "model", KIND):
         (tmp_path / "model").mkdir()
         with pytest.raises(FileExistsError, match="exists"):
             write_folder(tmp_path / "model")

@@ -5,8 +5,8 @@ from dataclasses import fields
 import pytest
 
 import llpgan
-from llpgan.estimators import METHODS
-from llpgan.utils.shared_docs import filled
+from llpgan.methods import METHODS
+from llpgan.utils.docs import fill_docstring
 
 
 class Base:
@@ -28,7 +28,7 @@ class Base:
 
 
 def with_docstring(docstring, base=Base):
-    return filled(type("Special", (base,), {"__doc__": docstring}))
+    return fill_docstring(type("Special", (base,), {"__doc__": docstring}))
 
 
 def test_a_shared_entry_stands_instead_of_the_inherited_one_of_its_name():

@@ -1,4 +1,4 @@
-"""Instances in bags and the class proportions of each bag: the one thing that every method learns from."""
+"""Bags: instances, and the class proportions of the bag of each."""
 
 import hashlib
 from collections.abc import Hashable, Iterator, Mapping, Sequence
@@ -9,16 +9,31 @@ from typing import TYPE_CHECKING, Any, Self, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from llpgan.bags import grouping, validation
-from llpgan.bags.known_shares import KnownShares, shares_known
-from llpgan.bags.sorted_rows import RowsInOrder, rows_of_bags, sizes_if_sorted
-from llpgan.bags.stored_instances import StoredInstances
-from llpgan.utils import array_input
-from llpgan.utils.arrays import Array
-from llpgan.utils.notebook_html import html_table
+from llpgan.bags import grouping
+from llpgan.bags.checks import (
+    are_labels,
+    check_classes,
+    check_instances,
+    check_labelled_rows,
+    check_positions,
+    check_proportions,
+    check_same_length,
+    check_tolerance,
+    check_weights,
+    first_rows_that_agree,
+    proportions_from_counts,
+    refuse_empty_bag,
+    refuse_weightless_bag,
+)
+from llpgan.bags.grouping import RowsInOrder, count_if_sorted, rows_of_bags
+from llpgan.bags.known_shares import KnownShares, parse_known_shares
+from llpgan.bags.on_disk import StoredInstances
+from llpgan.utils.arrays import Array, check_argument, check_class_names, check_labels, check_numbers, is_frame
+from llpgan.utils.messages import html_table
 
 if TYPE_CHECKING:
     from llpgan.tables import Columns, Encoder
+
 
 _SHOWN = 10  # bags and classes in a notebook
 _ROWS_AT_ONCE = 2**14  # of sums over bags, so that no second table of instances is made
@@ -36,7 +51,7 @@ class Bags:
     ----------
     instances : ndarray of shape (n_samples, n_features) or (n_samples, channels, height, width)
         The instances, one per row. A memory-mapped array stays memory-mapped, and
-        :class:`~llpgan.tables.store.StoredInstances` stay in their file.
+        :class:`~llpgan.bags.on_disk.StoredInstances` stay in their file.
     bag_index : ndarray of shape (n_samples,)
         The position in ``bag_ids`` of the bag of each row.
     proportions : ndarray of shape (n_bags, n_classes)
@@ -96,23 +111,23 @@ class Bags:
     tolerance: InitVar[float] = 0.01
 
     def __post_init__(self, tolerance: float) -> None:
-        validation.tolerance(tolerance)
-        validation.instances(self.instances, self.features)
-        validation.same_length("instances", self.instances, "entries of bag_of_row", self.bag_index)
-        validation.no_empty_bag(self.bag_index, self.bag_ids)
-        validation.classes(self.classes, self.proportions)
+        check_tolerance(tolerance)
+        check_instances(self.instances, self.features)
+        check_same_length("instances", self.instances, "entries of bag_of_row", self.bag_index)
+        refuse_empty_bag(self.bag_index, self.bag_ids)
+        check_classes(self.classes, self.proportions)
         if self.weights is not None:
-            object.__setattr__(self, "weights", validation.weights(self.weights, len(self.bag_index), "weights"))
-            validation.no_weightless_bag(self.totals, self.bag_ids)
+            object.__setattr__(self, "weights", check_weights(self.weights, len(self.bag_index), "weights"))
+            refuse_weightless_bag(self.totals, self.bag_ids)
             if self.known is not None:  # a row of weight three is three rows, also beside noise
                 object.__setattr__(self, "known", replace(self.known, sizes=self.totals))
             if (self.weights == 1).all():
                 object.__setattr__(self, "weights", None)
         if self.bag_weights is not None:
-            found = validation.weights(self.bag_weights, self.n_bags, "bag_weights")
+            found = check_weights(self.bag_weights, self.n_bags, "bag_weights")
             object.__setattr__(self, "bag_weights", None if (found == 1).all() else found)
-        with array_input.argument("proportions"):
-            proportions = validation.proportions(self.proportions, self.bag_ids, tolerance, self.classes.tolist())
+        with check_argument("proportions"):
+            proportions = check_proportions(self.proportions, self.bag_ids, tolerance, self.classes.tolist())
         object.__setattr__(self, "proportions", proportions)
 
     @classmethod
@@ -283,17 +298,17 @@ class Bags:
         >>> Bags.from_arrays([[1.0], [2.0], [3.0]], [7, 7, 7], counts={7: [1, 2]}).proportions.round(2)
         array([[0.33, 0.67]])
         """
-        bag_index, bag_ids = grouping.index_of(bag_of_row)
+        bag_index, bag_ids = grouping.index_ids(bag_of_row)
         given = {"proportions": proportions, "counts": counts, "lower": lower, "upper": upper}
         tables, named = _keyed(given, bag_ids, key)
         class_names = _class_names(classes, named, next(iter(tables.values())))
         if "counts" in tables:
-            with array_input.argument("counts"):
-                tables["proportions"] = validation.counts_as_proportions(
+            with check_argument("counts"):
+                tables["proportions"] = proportions_from_counts(
                     tables.pop("counts"), bag_ids, class_names.tolist(), within=within
                 )
         sizes = np.bincount(bag_index, minlength=len(bag_ids)).astype(np.float64)
-        shares, known = shares_known(
+        shares, known = parse_known_shares(
             tables,
             bag_ids,
             class_names.tolist(),
@@ -351,15 +366,15 @@ class Bags:
         array([[0.5, 0.5],
                [0. , 1. ]])
         """
-        with array_input.argument("labels"):
-            classes, label_index = np.unique(array_input.labels(labels, "labels"), return_inverse=True)
-            classes = array_input.class_names(classes, "labels")
-        bag_index, bag_ids = grouping.index_of_groups(groups, len(label_index))
-        validation.same_length("labels", label_index, "groups", bag_index)
+        with check_argument("labels"):
+            classes, label_index = np.unique(check_labels(labels, "labels"), return_inverse=True)
+            classes = check_class_names(classes, "labels")
+        bag_index, bag_ids = grouping.index_groups(groups, len(label_index))
+        check_same_length("labels", label_index, "groups", bag_index)
         cells = bag_index * len(classes) + label_index
-        row_weights = None if weights is None else validation.weights(weights, len(cells), "weights")
+        row_weights = None if weights is None else check_weights(weights, len(cells), "weights")
         counts = np.bincount(cells, row_weights, minlength=len(bag_ids) * len(classes)).reshape(len(bag_ids), -1)
-        validation.no_weightless_bag(counts.sum(axis=1), bag_ids)
+        refuse_weightless_bag(counts.sum(axis=1), bag_ids)
         return cls(
             instances=_as_instances(instances),
             bag_index=bag_index,
@@ -413,17 +428,17 @@ class Bags:
         >>> Bags.from_row_proportions([[1.0], [2.0]], [[0.5, 0.5], [0.5, 0.5]], groups=["a", "a"]).n_bags
         1
         """
-        with array_input.argument("proportions"):
-            rows = array_input.numbers(row_proportions, "proportions").astype(np.float64)
+        with check_argument("proportions"):
+            rows = check_numbers(row_proportions, "proportions").astype(np.float64)
         class_names = _class_names(classes, grouping.class_columns(row_proportions), rows)
         if groups is None:
-            validation.are_labels(rows)
-        bag_index, bag_ids = grouping.index_of_groups(groups, len(rows))
-        validation.same_length("proportions", rows, "groups", bag_index)
+            are_labels(rows)
+        bag_index, bag_ids = grouping.index_groups(groups, len(rows))
+        check_same_length("proportions", rows, "groups", bag_index)
         return cls(
             instances=_as_instances(instances),
             bag_index=bag_index,
-            proportions=validation.agreeing_rows(rows, bag_index, bag_ids),
+            proportions=first_rows_that_agree(rows, bag_index, bag_ids),
             bag_ids=bag_ids,
             classes=class_names,
             features=features or _column_names(instances),
@@ -480,9 +495,9 @@ class Bags:
         in_range = entries.dtype.kind in "iu" and entries.ndim == 1
         if not in_range or not ((entries >= 0) & (entries < len(table))).all():
             raise ValueError(f"rows must be positions from 0 to {len(table) - 1}, one per entry")
-        validation.same_length("rows", entries, "entries of bag_of_entry", bag_of_entry)
+        check_same_length("rows", entries, "entries of bag_of_entry", bag_of_entry)
         usual = 1 / np.bincount(entries, minlength=len(table))[entries]
-        weights = usual if shares is None else validation.weights(shares, len(entries), "shares")
+        weights = usual if shares is None else check_weights(shares, len(entries), "shares")
         bags = cls.from_arrays(table[entries], bag_of_entry, proportions, weights=weights, **known)
         return replace(bags, bag_weights=bags.totals / bags.sizes, features=_column_names(instances))
 
@@ -497,7 +512,7 @@ class Bags:
             Their classes, which must be among ``classes``.
         weight : float, default=1.0
             How much a labelled row counts, where a bag counts one. A large bag tells far more than one label;
-            :func:`llpgan.evaluation.selection.choose_label_weight` finds a weight.
+            :func:`llpgan.evaluation.choose.choose_label_weight` finds a weight.
 
         Returns
         -------
@@ -510,7 +525,7 @@ class Bags:
         >>> bags.with_labels([1], ["yes"]).bag_ids
         ('a', 'b', ('label', 1))
         """
-        chosen, given = validation.labelled_rows(rows, labels, len(self.bag_index))
+        chosen, given = check_labelled_rows(rows, labels, len(self.bag_index))
         for place in np.flatnonzero(~np.isin(given, self.classes)).tolist():
             raise ValueError(f"labels: {given[place].item()!r} is not one of the classes {self.classes.tolist()}")
         if not 0 < weight < np.inf:
@@ -541,7 +556,7 @@ class Bags:
     @cached_property
     def sizes(self) -> NDArray[np.int64]:
         """The number of instances in each bag."""
-        known = sizes_if_sorted(self.bag_index)
+        known = count_if_sorted(self.bag_index)
         return np.bincount(self.bag_index, minlength=self.n_bags) if known is None else known
 
     @cached_property
@@ -600,7 +615,7 @@ class Bags:
     @cached_property
     def row_order(self) -> NDArray[np.int64]:
         """The indices of all rows, sorted by bag."""
-        if sizes_if_sorted(self.bag_index) is not None:
+        if count_if_sorted(self.bag_index) is not None:
             return cast(NDArray[np.int64], RowsInOrder(len(self.bag_index)))
         if np.all(self.bag_index[1:] >= self.bag_index[:-1]):
             return np.arange(len(self.bag_index))
@@ -656,7 +671,7 @@ class Bags:
         >>> bags.subset([0]).instances.tolist(), bags.subset([False, True]).bag_ids
         ([[1.0], [6.0]], ('b',))
         """
-        chosen = validation.positions(which, "bag", self.n_bags)
+        chosen = check_positions(which, "bag", self.n_bags)
         return self.part(np.sort(self.row_order[rows_of_bags(self.starts[chosen], self.sizes[chosen])]))
 
     def part(self, rows: ArrayLike) -> Self:
@@ -680,7 +695,7 @@ class Bags:
         >>> bags.part([1]).bag_ids, bags.part([1]).proportions
         (('a',), array([[0.5, 0.5]]))
         """
-        chosen = validation.positions(rows, "row", len(self.bag_index))
+        chosen = check_positions(rows, "row", len(self.bag_index))
         kept, bag_index = np.unique(self.bag_index[chosen], return_inverse=True)
         return replace(
             self,
@@ -719,12 +734,12 @@ class Bags:
         array([[0.5, 0.5],
                [0. , 0. ]])
         """
-        row_weights = self.row_weights if weights is None else validation.weights(weights, len(values))
+        row_weights = self.row_weights if weights is None else check_weights(weights, len(values))
         sums = np.zeros((self.n_bags, values.shape[1]))
         for rows, bags, starts in self.blocks(_ROWS_AT_ONCE):
             sums[bags] += np.add.reduceat(values[rows] * row_weights[rows, None], starts)
         totals = np.bincount(self.bag_index, row_weights)
-        validation.no_weightless_bag(totals, self.bag_ids)
+        refuse_weightless_bag(totals, self.bag_ids)
         return sums / totals[:, None]
 
     def blocks(self, n_rows: int) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
@@ -792,7 +807,7 @@ def _keyed(
         raise ValueError("give either proportions or counts, and not both")
     tables, named = {}, None
     for name, table in there.items():
-        with array_input.argument(name):
+        with check_argument(name):
             tables[name], classes = grouping.rows_by_bag(table, bag_ids, key, name)
         if named is not None and classes is not None and list(classes) != list(named):
             raise ValueError(f"{name}: its classes are {list(classes)}, those of the other table {list(named)}")
@@ -811,18 +826,18 @@ def refuse_other_than_bags(given: Any, what: str) -> None:
 def _as_instances(instances: Any) -> Array:
     if isinstance(instances, StoredInstances):
         return cast(Array, instances)
-    with array_input.argument("instances"):
-        return array_input.numbers(instances, "instances")
+    with check_argument("instances"):
+        return check_numbers(instances, "instances")
 
 
 def _column_names(table: Any) -> tuple[str, ...] | None:
-    return tuple(str(name) for name in table.columns) if array_input.is_frame(table) else None
+    return tuple(str(name) for name in table.columns) if is_frame(table) else None
 
 
 def _class_names(given: ArrayLike | None, from_table: Sequence[Hashable] | None, proportions: Array) -> Array:
-    with array_input.argument("classes"):
+    with check_argument("classes"):
         if given is not None:
-            return array_input.class_names(given, "classes")
+            return check_class_names(given, "classes")
         if from_table is not None:
-            return array_input.class_names(from_table, "classes")
+            return check_class_names(from_table, "classes")
         return np.arange(proportions.shape[-1])

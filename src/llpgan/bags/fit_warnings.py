@@ -1,4 +1,4 @@
-"""What goes wrong while a method learns, said in words and with what to try; each thing once."""
+"""Warnings about bags and trained models."""
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -7,8 +7,8 @@ from functools import partial
 
 import numpy as np
 
-from llpgan.bags import Bags
-from llpgan.bags.shares_within import unlinked_classes
+from llpgan.bags.bags import Bags
+from llpgan.bags.known_shares import unlinked_classes
 from llpgan.utils.arrays import Array
 
 History = Sequence[Mapping[str, float]]
@@ -45,10 +45,10 @@ class TrainingError(ValueError):
 
 
 @contextmanager
-def trials() -> Iterator[None]:
+def collect_trial_warnings() -> Iterator[None]:
     """Fits that are a means to an end: what would be said of each does not concern the user.
 
-    >>> with trials():
+    >>> with collect_trial_warnings():
     ...     warnings.warn("nothing was learned", TrainingWarning)
     """
     with warnings.catch_warnings():
@@ -70,12 +70,12 @@ class Watcher:
 
     def __init__(self, coarse_epochs: int = 0) -> None:
         self.history: list[Mapping[str, float]] = []
-        self.left: list[Check] = [*CHECKS, partial(overfitting, since=coarse_epochs + 1)]
+        self.left: list[Check] = [*CHECKS, partial(warn_of_overfitting, since=coarse_epochs + 1)]
 
     def __call__(self, row: Mapping[str, float]) -> None:
         """Take in an epoch's row."""
         self.history.append(row)
-        if "held_out_loss" not in row and (lost := lost_numbers(self.history)) is not None:
+        if "held_out_loss" not in row and (lost := describe_lost_numbers(self.history)) is not None:
             raise TrainingError(lost)
         for check in list(self.left):
             if (said := check(self.history)) is not None:
@@ -83,10 +83,10 @@ class Watcher:
                 warnings.warn(said, TrainingWarning, stacklevel=2)
 
 
-def lost_numbers(history: History) -> str | None:
+def describe_lost_numbers(history: History) -> str | None:
     """A loss that is no number any more.
 
-    >>> lost_numbers([{"epoch": 3, "proportion_loss": float("nan")}])[:61]
+    >>> describe_lost_numbers([{"epoch": 3, "proportion_loss": float("nan")}])[:61]
     'epoch 3: the proportion loss is nan, and the training is lost'
     """
     row = history[-1]
@@ -104,10 +104,10 @@ def refuse_lost(method: str, weights: Mapping[str, Array]) -> None:
             raise TrainingError(f"{method}: {name} is not finite, and the training is lost; {WHAT_TO_TRY}")
 
 
-def tell_nothing(bags: Bags) -> str | None:
+def reason_uninformative(bags: Bags) -> str | None:
     """Why these bags tell nothing of the classes, if they do not: all have the same proportions.
 
-    >>> tell_nothing(Bags.from_labels(np.zeros((4, 1)), [0, 1, 1, 0], groups=[0, 0, 1, 1]))[:58]
+    >>> reason_uninformative(Bags.from_labels(np.zeros((4, 1)), [0, 1, 1, 0], groups=[0, 0, 1, 1]))[:58]
     'all 2 bags have the same proportions: they tell how common'
     """
     if np.ptp(bags.proportions, axis=0).max() > SAME_SHARE:
@@ -143,7 +143,7 @@ def never_compared(bags: Bags) -> str | None:
     )
 
 
-def dead_generator(history: History) -> str | None:
+def warn_of_dead_generator(history: History) -> str | None:
     """The classifier tells every generated instance from a real one, epoch after epoch."""
     if not _for_long(history, "real_loss", lambda loss: loss < _SURE):
         return None
@@ -156,7 +156,7 @@ def dead_generator(history: History) -> str | None:
     )
 
 
-def winning_generator(history: History) -> str | None:
+def warn_of_winning_generator(history: History) -> str | None:
     """The classifier takes what is generated for real, epoch after epoch."""
     if not _for_long(history, "fake_loss", lambda loss: loss > _FOOLED):
         return None
@@ -166,7 +166,7 @@ def winning_generator(history: History) -> str | None:
     )
 
 
-def overfitting(history: History, since: int = 1) -> str | None:
+def warn_of_overfitting(history: History, since: int = 1) -> str | None:
     """Held-out bags get worse, by two standard errors, while those in training get better, since an epoch."""
     history = [row for row in history if row["epoch"] >= since]
     if not history or any("held_out_loss" not in row for row in history):
@@ -182,10 +182,10 @@ def overfitting(history: History, since: int = 1) -> str | None:
     )
 
 
-def all_alike(instances: Array) -> str | None:
+def warn_if_all_alike(instances: Array) -> str | None:
     """Instances that are all the same, of which nothing can be learned.
 
-    >>> all_alike(np.zeros((3, 2)))[:36]
+    >>> warn_if_all_alike(np.zeros((3, 2)))[:36]
     'all of 3 instances looked at are the'
     """
     if len(instances) < 2 or (instances != instances[:1]).any():
@@ -196,41 +196,42 @@ def all_alike(instances: Array) -> str | None:
     )
 
 
-def lost_signal(spread: float) -> str | None:
+def warn_of_lost_signal(spread: float) -> str | None:
     """First weights with which a classifier hardly tells instances apart.
 
-    >>> lost_signal(0.5)
+    >>> warn_of_lost_signal(0.5)
     """
     if spread >= _LOST:
         return None
     return (
         f"before training, the classifier's features or logits of different instances differ by only {spread:.1g} "
         f"of their size: proportions of bags are too weak a signal to pull them apart. Give the network first "
-        f"weights that keep differences (llpgan.training.networks.settle(network, instances)), or a norm after "
-        f"each layer"
+        f"weights that keep differences (llpgan.deep.networks.settle_weights(network, instances)), or a norm "
+        f"after each layer"
     )
 
 
-def warn_of(said: str | None, stacklevel: int = 4) -> None:
+def warn_of_training(said: str | None, stacklevel: int = 4) -> None:
     """Warn, if there is something to say."""
     if said is not None:
         warnings.warn(said, TrainingWarning, stacklevel=stacklevel)
 
 
 CHECKS: tuple[Check, ...] = (
-    lost_numbers,
-    dead_generator,
-    winning_generator,
+    describe_lost_numbers,
+    warn_of_dead_generator,
+    warn_of_winning_generator,
 )
 
 
-def collapse(method: str, probabilities: Array, prior: Array, classes: Array) -> str | None:
+def warn_of_collapse(method: str, probabilities: Array, prior: Array, classes: Array) -> str | None:
     """Predictions that are all the same, or that leave a class out that many instances have.
 
     A class is missed where its share is at least half of an equal one; a rarer one may rightly never be the most
     probable.
 
-    >>> collapse("DLLP", np.array([[0.9, 0.1], [0.6, 0.4]]), np.array([0.5, 0.5]), np.array(["no", "yes"]))[:59]
+    >>> sure = np.array([[0.9, 0.1], [0.6, 0.4]])
+    >>> warn_of_collapse("DLLP", sure, np.array([0.5, 0.5]), np.array(["no", "yes"]))[:59]
     "DLLP never predicts 'yes', a class of 50 % of the instances"
     """
     told = (
@@ -274,12 +275,12 @@ def explained_share(proportions: Array, predicted: Array, prior: Array, noise: A
     return float(1 - missed / differences)
 
 
-def hardly_better(method: str, explained: float) -> str | None:
+def hardly_better_than_prior(method: str, explained: float) -> str | None:
     """A warning if bags are fitted hardly better than by the overall shares, which ignore the features.
 
-    >>> hardly_better("DLLP", 0.02)[:65]
+    >>> hardly_better_than_prior("DLLP", 0.02)[:65]
     'DLLP fits the bags that it learned from hardly better than the ov'
-    >>> hardly_better("DLLP", 0.5)
+    >>> hardly_better_than_prior("DLLP", 0.5)
     """
     if explained >= _EXPLAINED:
         return None
@@ -291,7 +292,7 @@ def hardly_better(method: str, explained: float) -> str | None:
     )
 
 
-def little_learned(
+def warn_if_little_learned(
     method: str, bags: Bags, probabilities: Array, prior: Array, missing: Array | float = 0.0
 ) -> str | None:
     """Why not to rely on predictions of the instances of these bags: they are all alike, or hardly meet the bags.
@@ -312,10 +313,12 @@ def little_learned(
     means = bags.means(probabilities)
     noise = sampling_noise(bags, probabilities, missing)
     explained = explained_share(bags.nearest_shares(means), means, prior, noise)
-    return collapse(method, probabilities, prior, bags.classes) or hardly_better(method, explained)
+    return warn_of_collapse(method, probabilities, prior, bags.classes) or hardly_better_than_prior(
+        method, explained
+    )
 
 
-def some_of_the_bags(bags: Bags) -> tuple[Bags, Array | float]:
+def sample_bags(bags: Bags) -> tuple[Bags, Array | float]:
     """Rows to judge by what was learned from large data, and the share of each bag's rows that is missing.
 
     All bags if they have no more than 5,000 rows, else some whole ones, drawn with a fixed seed; of 50 large bags
@@ -341,7 +344,7 @@ def sampling_noise(bags: Bags, probabilities: Array, missing: Array | float) -> 
     return variance.sum(axis=1) / np.maximum(sizes - 1, 1) * missing
 
 
-def some_rows(instances: Array, n: int) -> Array:
+def sample_rows(instances: Array, n: int) -> Array:
     """About so many instances, spread evenly."""
     return np.asarray(instances[:: max(1, len(instances) // n)])
 

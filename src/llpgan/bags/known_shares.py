@@ -1,22 +1,4 @@
-"""What is known of the bags' shares where it is less than a full vector: bounds, unknown classes, subsets, noise.
-
-All of it has one meaning. What a user says of bag i allows some share vectors, the set Q_i. A classifier whose
-mean prediction in the bag is p̄_i is judged by the one that it is nearest to,
-
-    loss_i = min over q in Q_i of KL(q ‖ p̄_i) + noise_i(q),
-
-the smallest surprise that is consistent with what is known. The gradient in p̄_i is that of the cross-entropy with
-the minimising q as target (Danskin), so every method that minimises the cross-entropy of bags can learn from less.
-A full, exact vector allows only itself, and gives the ordinary loss.
-
-Bounds and unknown classes are the same thing: an unknown share lies between 0 and 1. With Gaussian noise of
-standard deviation σ in the given shares s, noise_i(q) = ‖q − s‖² / (2 σ² m), where m is the number of rows: the
-bag's counts are a draw of m labels, which were then reported with noise.
-
-Shares within a subset of the classes allow any mass of the subset, so that minimising over it would reward a
-classifier that denies the subset. Their loss is that of the labels within the subset, whatever its mass; see
-:mod:`llpgan.bags.shares_within`.
-"""
+"""What is known of proportions: some classes, bounds, noise, or shares within a block."""
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,23 +7,119 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from llpgan.bags import validation
-from llpgan.bags.shares_within import (
-    likely_shares,
-    losses_within,
-    mass_of_subset,
-    parsed_within,
-    told_within,
-    with_mass_kept,
-)
-from llpgan.utils.array_input import argument, numbers
+from llpgan.bags.checks import ROUNDING, check_noisy_proportions, check_proportions, check_switch
+from llpgan.utils.arrays import check_argument, check_numbers
 
 Table = NDArray[np.float64]
+_LEAST = 1e-12
+_ROUNDS = 100  # of estimating the overall shares
+
+
+def labels_within(within: Table) -> NDArray[np.bool_]:
+    """(n_bags,): whether what is known of a bag are shares within a subset.
+
+    >>> labels_within(np.array([[0.4, 0.6, np.nan], [np.nan, np.nan, np.nan]]))
+    array([ True, False])
+    """
+    return np.asarray(~np.isnan(within).all(axis=1))
+
+
+def mass_of_subset(predicted: Table, within: Table) -> Table:
+    """(n_bags,): Σ of the predictions in each bag's subset; 1 for bags without one.
+
+    >>> mass_of_subset(np.array([[0.1, 0.3, 0.6]]), np.array([[0.5, 0.5, np.nan]]))
+    array([0.4])
+    """
+    mass = np.where(np.isnan(within), 0, predicted).sum(axis=1)
+    return np.where(labels_within(within), np.maximum(mass, _LEAST), 1.0)
+
+
+def keep_mass(predicted: Table, within: Table) -> Table:
+    """The predicted shares, with the mass of each bag's subset divided as it is known to be.
+
+    >>> keep_mass(np.array([[0.1, 0.3, 0.6]]), np.array([[0.5, 0.5, np.nan]]))
+    array([[0.2, 0.2, 0.6]])
+    """
+    mass = mass_of_subset(predicted, within)[:, None]
+    return np.where(np.isnan(within), predicted, mass * np.nan_to_num(within))
+
+
+def losses_within(predicted: Table, within: Table) -> Table:
+    """(n_bags,): Σ_S r_k log(r_k / (p̄_k / p̄_S)); zero for bags of which something else is known.
+
+    >>> losses_within(np.array([[0.1, 0.3, 0.6]]), np.array([[0.25, 0.75, np.nan]])).round(9)
+    array([0.])
+    """
+    shares = np.maximum(predicted, _LEAST) / mass_of_subset(predicted, within)[:, None]
+    known = np.nan_to_num(within)
+    return np.asarray((known * np.log(np.maximum(known, _LEAST) / shares)).sum(axis=1))
+
+
+def parse_within(
+    table: Table, bag_ids: Sequence[Hashable], classes: Sequence[Hashable], tolerance: float
+) -> Table:
+    """Shares within the classes that are given, for bags in which some are NaN; they must sum to one."""
+    known: NDArray[np.bool_] = ~np.isnan(table)
+    within = np.where(np.all(known, axis=1, keepdims=True), np.nan, table)
+    for bag in np.flatnonzero(known.sum(axis=1) == 0).tolist():
+        raise ValueError(f"bag {bag_ids[bag]!r}: none of its shares is known; leave the bag out")
+    for bag in np.flatnonzero(known.sum(axis=1) == 1).tolist():
+        alone = classes[int(np.argmax(known[bag]))]
+        raise ValueError(
+            f"bag {bag_ids[bag]!r}: only class {alone!r} is given, and its share within itself is always 1, which "
+            f"tells nothing; leave the bag out"
+        )
+    for bag, column in np.argwhere(~np.isnan(within) & ~((within >= 0) & (within <= 1 + tolerance))):
+        raise ValueError(
+            f"bag {bag_ids[bag]!r}: the value {within[bag, column]:g} of class {classes[column]!r} is not a share "
+            f"(counts go in as counts, percentages divided by 100)"
+        )
+    sums = np.where(labels_within(within), np.nansum(within, axis=1), 1.0)
+    for bag in np.flatnonzero(np.abs(sums - 1) > tolerance + ROUNDING).tolist():
+        raise ValueError(
+            f"bag {bag_ids[bag]!r}: the shares within its given classes sum to {sums[bag]:.6g}, not 1; if "
+            f"they are of the whole bag, and the rest is unknown, say so (partial)"
+        )
+    return within / sums[:, None]
+
+
+def likely_shares(shares: Table, within: Table) -> Table:
+    """One share vector per bag, to begin with: where only shares within are known, with the overall mass.
+
+    The overall shares are those that are most likely if all bags had the same, found by going back and forth
+    between them and the bags (expectation-maximisation).
+
+    >>> within = np.array([[np.nan, np.nan, np.nan], [0.75, 0.25, np.nan]])
+    >>> likely_shares(np.array([[0.3, 0.3, 0.4], [0, 0, 0]]), within).round(3)
+    array([[0.3 , 0.3 , 0.4 ],
+           [0.45, 0.15, 0.4 ]])
+    """
+    told = labels_within(within)
+    overall = np.full(shares.shape[1], 1 / shares.shape[1]) if told.all() else shares[~told].mean(axis=0)
+    found = shares
+    for _ in range(_ROUNDS):
+        filled = keep_mass(np.tile(np.maximum(overall, _LEAST), (len(shares), 1)), within)
+        found = np.where(told[:, None], filled / filled.sum(axis=1, keepdims=True), shares)
+        overall = found.mean(axis=0)
+    return found
+
+
+def unlinked_classes(within: Table) -> list[list[int]]:
+    """The classes in groups that no bag compares; one group if every class can be compared with all others.
+
+    >>> unlinked_classes(np.array([[0.5, 0.5, np.nan], [0.2, 0.8, np.nan]]))
+    [[0, 1], [2]]
+    """
+    group = np.arange(within.shape[1])
+    for pattern in np.unique(~np.isnan(within) | ~labels_within(within)[:, None], axis=0):
+        group[np.isin(group, group[pattern])] = group[pattern].min()
+    return [np.flatnonzero(group == first).tolist() for first in np.unique(group)]
+
+
 _HALVINGS = 60  # of an interval: as far as double precision goes
 _NEWTON_STEPS, _CLOSE = 1000, 1e-12  # how often at most, and how near the shares' sum is to one in the end
 _FAR = 1.5  # from one half: bounds a little below 0 or above 1 are harmless, percentages are a mistake
 _CHANCE = 8.0  # standard deviations that no noise has
-_LEAST = 1e-12  # a share that counts as none
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,12 +194,12 @@ class KnownShares:
         """
         predicted = np.maximum(predicted, _LEAST)
         if self.within is not None:
-            told, kept = told_within(self.within)[:, None], with_mass_kept(predicted, self.within)
+            told, kept = labels_within(self.within)[:, None], keep_mass(predicted, self.within)
             return np.where(told, kept, nearest_within(predicted, self.lower, self.upper))
         if self.sd is None:
             return nearest_within(predicted, self.lower, self.upper)
         exact = self.sd == 0
-        found = denoised(predicted, self.lower, np.where(exact, 1.0, self.sd) ** 2 * self.sizes)
+        found = remove_noise(predicted, self.lower, np.where(exact, 1.0, self.sd) ** 2 * self.sizes)
         return np.where(exact[:, None], self.lower, found)
 
     def losses(self, predicted: Table) -> Table:
@@ -141,7 +219,7 @@ class KnownShares:
             variance = np.where(self.sd == 0, 1.0, self.sd) ** 2 * self.sizes
             losses = losses + np.sum((targets - self.lower) ** 2, axis=1) / (2 * variance)
         if self.within is not None:
-            losses = np.where(told_within(self.within), losses_within(predicted, self.within), losses)
+            losses = np.where(labels_within(self.within), losses_within(predicted, self.within), losses)
             targets = targets / mass_of_subset(predicted, self.within)[:, None]
         return targets, np.asarray(losses)
 
@@ -154,7 +232,7 @@ class KnownShares:
         if self.within is None:
             return np.asarray(found)
         mass = mass_of_subset(predicted, self.within)
-        return np.where(told_within(self.within), np.where(mass > _LEAST, found / mass, 1.0), found)
+        return np.where(labels_within(self.within), np.where(mass > _LEAST, found / mass, 1.0), found)
 
 
 def nearest_within(predicted: Table, lower: Table, upper: Table) -> Table:
@@ -171,12 +249,12 @@ def nearest_within(predicted: Table, lower: Table, upper: Table) -> Table:
     return np.clip(predicted * np.exp((low + high) / 2), lower, upper)
 
 
-def denoised(predicted: Table, given: Table, variance: Table) -> Table:
+def remove_noise(predicted: Table, given: Table, variance: Table) -> Table:
     """argmin KL(q ‖ predicted) + ‖q − given‖² / (2 variance) over share vectors q.
 
     The minimum has log(q_k / predicted_k) + (q_k − given_k) / variance = μ for all k, with μ so that Σ q = 1.
 
-    >>> denoised(np.array([[0.5, 0.5]]), np.array([[0.9, 0.1]]), np.array([0.001])).round(2)
+    >>> remove_noise(np.array([[0.5, 0.5]]), np.array([[0.9, 0.1]]), np.array([0.001])).round(2)
     array([[0.9, 0.1]])
     """
     from scipy.special import wrightomega  # only here: bags are made without scipy
@@ -215,7 +293,7 @@ def check_bounds(
         raise ValueError(f"bag {bag_ids[bag]!r}: no shares can meet these bounds, the upper ones sum to below 1")
 
 
-def middle_of(lower: Table, upper: Table) -> Table:
+def interval_middles(lower: Table, upper: Table) -> Table:
     """One share vector between the bounds, to begin with: the nearest to the mean of the bags' middles."""
     middles = (lower + upper) / 2
     overall = np.maximum(middles.mean(axis=0), _LEAST)
@@ -243,10 +321,10 @@ def from_partial(table: Table, bag_ids: Sequence[Hashable], classes: Sequence[Ha
     return lower, np.where(unknown, left[:, None], known)
 
 
-def noise_of(given: float | Sequence[float] | Table, n_bags: int) -> Table:
+def noise_sd(given: float | Sequence[float] | Table, n_bags: int) -> Table:
     """The standard deviation of noise in each bag's shares, given for all bags or for each."""
-    with argument("proportions_sd"):
-        found = numbers(np.atleast_1d(np.asarray(given)), "proportions_sd").astype(np.float64)
+    with check_argument("proportions_sd"):
+        found = check_numbers(np.atleast_1d(np.asarray(given)), "proportions_sd").astype(np.float64)
     if found.shape not in ((1,), (n_bags,)) or not (np.isfinite(found) & (found >= 0)).all():
         raise ValueError(
             f"proportions_sd must be one number, or one for each of the {n_bags} bags, and not negative, "
@@ -268,7 +346,7 @@ def refuse_other_than_noise(
         )
 
 
-def shares_known(
+def parse_known_shares(
     tables: Mapping[str, Table],
     bag_ids: Sequence[Hashable],
     classes: Sequence[Hashable],
@@ -280,10 +358,10 @@ def shares_known(
     tolerance: float,
 ) -> tuple[Table, KnownShares | None]:
     """One share vector per bag, and what is known of it where that is less than the full, exact vector."""
-    validation.switch(partial, "partial")
-    validation.switch(within, "within")
+    check_switch(partial, "partial")
+    check_switch(within, "within")
     given = tables.get("proportions")
-    noise = None if sd is None else noise_of(sd, len(bag_ids))
+    noise = None if sd is None else noise_sd(sd, len(bag_ids))
     if within:
         refuse_beside_within(given, noise, partial=partial)
         assert given is not None
@@ -302,13 +380,13 @@ def shares_known(
             raise ValueError("proportions_sd needs full vectors of shares: leave it away where some are unknown")
         lower, upper = from_partial(given, bag_ids, classes)
     elif given is not None and noise is not None:
-        shares = validation.noisy_proportions(given, bag_ids, classes)
+        shares = check_noisy_proportions(given, bag_ids, classes)
         refuse_other_than_noise(shares, noise, bag_ids, classes, tolerance)
-        return middle_of(*(2 * (np.clip(shares, 0, 1),))), KnownShares(shares, shares, noise, sizes)
+        return interval_middles(*(2 * (np.clip(shares, 0, 1),))), KnownShares(shares, shares, noise, sizes)
     else:
         assert given is not None
         return given, None
-    return middle_of(lower, upper), KnownShares(lower, upper, None, sizes)
+    return interval_middles(lower, upper), KnownShares(lower, upper, None, sizes)
 
 
 def refuse_beside_within(given: Table | None, noise: Table | None, *, partial: bool) -> None:
@@ -332,12 +410,12 @@ def _within_subsets(
     """Shares within the classes that are given; a row without NaN is a full vector."""
     if not np.isnan(given).any():
         return given, None
-    within = parsed_within(given, bag_ids, classes, tolerance)
-    full = ~told_within(within)
+    within = parse_within(given, bag_ids, classes, tolerance)
+    full = ~labels_within(within)
     shares = np.zeros_like(given)
     if full.any():
         names = [name for name, is_full in zip(bag_ids, full.tolist(), strict=True) if is_full]
-        shares[full] = validation.proportions(given[full], names, tolerance, classes)
+        shares[full] = check_proportions(given[full], names, tolerance, classes)
     lower = np.where(full[:, None], shares, 0.0)
     upper = np.where(full[:, None], shares, np.where(np.isnan(within), 1.0, within))
     return likely_shares(shares, within), KnownShares(lower, upper, None, sizes, within)

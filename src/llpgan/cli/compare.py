@@ -1,4 +1,4 @@
-"""``llpgan compare``: methods judged by bags that they have not seen, and the chosen one trained on all."""
+"""``llpgan compare``."""
 
 import os
 import time
@@ -10,27 +10,31 @@ from matplotlib.figure import Figure
 from rich.console import Console
 
 from llpgan.bags import Bags
-from llpgan.cli.command_options import passing_on
-from llpgan.cli.console import terminal
-from llpgan.cli.fit import in_the_end, known_labels, origin, refuse_idle_names, told, trained
-from llpgan.cli.model_inputs import tables_in
-from llpgan.estimators.base import LLPClassifier
-from llpgan.evaluation.selection import QUICK, Comparison, WithinBagKFold
-from llpgan.evaluation.selection import compare as compared
-from llpgan.evaluation.selection.candidates import OVERALL
-from llpgan.evaluation.selection.comparison_view import as_markdown, as_table
-from llpgan.evaluation.selection.trials import Row
+from llpgan.cli.console import make_console
+from llpgan.cli.fit import (
+    collect_fit_report,
+    describe_origin,
+    read_labels,
+    refuse_idle_names,
+    refuse_tables_in,
+    summary_line,
+    train_method,
+)
+from llpgan.cli.options import passes_on
+from llpgan.evaluation.compare import OVERALL, QUICK, Comparison, Row, as_markdown, as_table
+from llpgan.evaluation.compare import compare as compare_methods
+from llpgan.evaluation.splitters import WithinBagKFold
+from llpgan.methods.base import LLPClassifier
 from llpgan.persistence import save
-from llpgan.persistence.manifest import MODEL_FOLDER
+from llpgan.persistence.model import MODEL_FOLDER
 from llpgan.report import ComparisonDisplay, comparison_page
-from llpgan.report.saved_pages import saved_pages
-from llpgan.utils.atomic_files import clear_halves, whole_file
-from llpgan.utils.output_paths import claimed_folder, output_if_named, refuse_input
+from llpgan.report.page import saved_pages
+from llpgan.utils.files import claim_folder, output_if_named, refuse_input, remove_leftovers, replace_file
 
 _MARK = "written by llpgan compare"
 
 
-@passing_on(Bags.from_tables, "instances")
+@passes_on(Bags.from_tables, "instances")
 def compare(
     data: str,
     *,
@@ -93,24 +97,24 @@ def compare(
     llpgan compare people.csv --bag state --proportions results.csv --methods MeanMap,BagLogistic
     """
     refuse_idle_names(label_names, tables)
-    folder, inputs = Path(out), tables_in(data, tables)
+    folder, inputs = Path(out), refuse_tables_in(data, tables)
     with (
-        claimed_folder(folder / "model", MODEL_FOLDER, overwrite=overwrite, inputs=inputs),
+        claim_folder(folder / "model", MODEL_FOLDER, overwrite=overwrite, inputs=inputs),
         output_if_named(html, overwrite=overwrite, inputs=inputs) as page,
     ):
         for path in _results(folder):
             _refuse_others(path)
             refuse_input(path, inputs)
-            clear_halves(path, only_writer=True)
-        console = terminal(stderr=True)
+            remove_leftovers(path, only_writer=True)
+        console = make_console(stderr=True)
         bags = Bags.from_tables(data, **tables)
         n_trials = (len(QUICK if methods is None else methods) + 1) * cv
         rows = f"{len(bags.instances):,} rows in {bags.n_bags:,} bags"
         console.print(f"{data}: {rows}; {n_trials} trials", soft_wrap=True)
-        console.print(origin(data, bags, tables), soft_wrap=True)
+        console.print(describe_origin(data, bags, tables), soft_wrap=True)
         path_of_rows = folder / "rows.jsonl"
         rows_before = path_of_rows.read_bytes() if path_of_rows.is_file() else None
-        found = compared(
+        found = compare_methods(
             bags,
             methods,
             cv=WithinBagKFold(cv, random_state=random_state) if inside else cv,
@@ -125,19 +129,21 @@ def compare(
         if not found.judged:
             _put_back(path_of_rows, rows_before)
         chosen = found.chosen  # an error if there is none
-        terminal().print(as_table(found))
+        make_console().print(as_table(found))
         _write(found, folder)
         if page is not None:
-            page.write_text(comparison_page(Path(data).name, origin(data, bags, tables), found), encoding="utf-8")
-        _say_doubt(console, found)
+            page.write_text(
+                comparison_page(Path(data).name, describe_origin(data, bags, tables), found), encoding="utf-8"
+            )
+        _print_doubt(console, found)
         console.print(f"training {chosen} on all bags")
-        model, seconds = trained(found.methods[chosen], bags, random_state)
+        model, seconds = train_method(found.methods[chosen], bags, random_state)
         story = None
         if report:
-            labels = known_labels(data, tables.get("label"), model, label_names)
-            story = told(model, bags, data, labels, origin(data, bags, tables))
+            labels = read_labels(data, tables.get("label"), model, label_names)
+            story = collect_fit_report(model, bags, data, labels, describe_origin(data, bags, tables))
         save(model, folder / "model", overwrite=overwrite, pages=saved_pages(model, story))
-        console.print(in_the_end(model, bags, seconds, story), soft_wrap=True)
+        console.print(summary_line(model, bags, seconds, story), soft_wrap=True)
         console.print(f"saved {folder / 'model'}, {folder / 'comparison.md'}, {folder / 'comparison.svg'}")
         return found
 
@@ -147,7 +153,7 @@ def _put_back(path: Path, before: bytes | None) -> None:
     if before is None:
         path.unlink()
         return
-    with whole_file(path) as aside:
+    with replace_file(path) as aside:
         aside.write_bytes(before)
 
 
@@ -191,17 +197,17 @@ def _write(found: Comparison, folder: Path) -> None:
     table, svg, png = _results(folder)
     for path in (table, svg, png):
         _refuse_others(path)
-    with whole_file(table) as aside:
+    with replace_file(table) as aside:
         aside.write_text(f"{as_markdown(found)}\n<!-- {_MARK} -->\n", encoding="utf-8")
     judged = [result for result in found.results if result.score is not None]
     figure = Figure(figsize=(7, 1.2 + 0.4 * len(judged)), layout="constrained")
     ComparisonDisplay.from_comparison(found, ax=figure.add_subplot())
     for path, field in ((svg, "Creator"), (png, "Software")):
-        with whole_file(path) as aside:
+        with replace_file(path) as aside:
             figure.savefig(aside, metadata={field: _MARK})
 
 
-def _say_doubt(console: Console, found: Comparison) -> None:
+def _print_doubt(console: Console, found: Comparison) -> None:
     if not found.beats_overall_shares:
         console.print(
             f"{found.chosen} does not meet new bags better than the overall shares do, beyond chance: "

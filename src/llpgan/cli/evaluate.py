@@ -1,4 +1,4 @@
-"""``llpgan evaluate``: how good a saved model is, by labels where they exist, by bags, or both."""
+"""``llpgan evaluate`` and ``llpgan inspect``."""
 
 import json
 from collections.abc import Sequence
@@ -10,25 +10,38 @@ import numpy as np
 from rich.table import Table
 from rich.text import Text
 
-from llpgan.cli.console import terminal
-from llpgan.cli.label_matching import labels_as_classes
-from llpgan.cli.model_inputs import instances_of, opened
-from llpgan.cli.terminal_text import visible
-from llpgan.estimators.base import LLPClassifier
+from llpgan.bags import Bags
+from llpgan.cli.console import make_console
+from llpgan.cli.fit import (
+    describe_origin,
+    labels_as_classes,
+    open_model,
+    read_instances,
+    refuse_tables_in,
+)
+from llpgan.cli.main import make_visible
+from llpgan.cli.options import passes_on
 from llpgan.evaluation import (
     BagScores,
     Estimate,
+    Inspection,
     LabelScores,
+    LearningCurve,
+    RandomnessTest,
     Verdict,
     bag_scores,
+    inspect_bags,
     judge_without_labels,
     label_scores,
+    learning_curve,
+    randomness_test,
 )
-from llpgan.persistence.manifest import files_of_model
-from llpgan.report import evaluation_page
+from llpgan.methods.base import LLPClassifier
+from llpgan.persistence.model import files_of_model
+from llpgan.report import InspectionPage, evaluation_page
 from llpgan.tables import Rows, TableSpec, label_values, shared_bags
-from llpgan.tables.table_spec import names
-from llpgan.utils.output_paths import output_if_named
+from llpgan.tables.spec import check_names
+from llpgan.utils.files import output_if_named
 
 
 @dataclass(frozen=True)
@@ -123,9 +136,9 @@ def evaluate(
     inputs = [data, proportions, counts, *files_of_model(model)]
     outputs = [output_if_named(path, overwrite=overwrite, inputs=inputs) for path in (out, html)]
     with outputs[0] as aside, outputs[1] as page:
-        loaded, rows = opened(model, data, image, resize, ids=() if bag is None else names(bag, "bag"))
+        loaded, rows = open_model(model, data, image, resize, ids=() if bag is None else check_names(bag, "bag"))
         spec = TableSpec(bag=bag, proportions=proportions, counts=counts, partial=partial, within=within)
-        found = evaluated(loaded, rows, label, label_names, spec)
+        found = score_model(loaded, rows, label, label_names, spec)
         _show(found)
         if aside is not None:
             aside.write_text(json.dumps(_as_json(found), indent=2) + "\n")
@@ -134,7 +147,7 @@ def evaluate(
     return found
 
 
-def evaluated(
+def score_model(
     model: LLPClassifier,
     rows: Rows,
     label: str | None,
@@ -150,7 +163,7 @@ def evaluated(
         refuse_learned(model, label)
         truth = labels_as_classes(label_values(rows, label), model.classes_, label, label_names)
     bags = shared_bags(rows, model.classes_, spec) if spec is not None and by_bags else None
-    instances = instances_of(model, rows)
+    instances = read_instances(model, rows)
     probabilities = model.predict_encoded(instances)
     return Evaluation(
         by_label=None if truth is None else label_scores(truth, probabilities, model.classes_),
@@ -172,12 +185,12 @@ def refuse_learned(model: LLPClassifier, label: str) -> None:
 
 
 def _show(found: Evaluation) -> None:
-    console = terminal()
+    console = make_console()
     console.print(_as_table(found))
     if found.by_label is not None:
         console.print(_confusion(found.by_label, found.classes))
     if found.verdict is not None:
-        console.print(in_words(found.verdict))
+        console.print(describe_verdict(found.verdict))
 
 
 def _names(model: LLPClassifier) -> Sequence[str] | None:
@@ -203,12 +216,12 @@ def _confusion(scores: LabelScores, classes: list[Any]) -> Table:
     return table
 
 
-def in_words(verdict: Verdict) -> Text:
+def describe_verdict(verdict: Verdict) -> Text:
     """What bags say of single predictions, and what holds in the worst case."""
     bounds = verdict.worst_case
     return Text.assemble(
         ("Without labels.", "bold"),
-        visible(f" {verdict.why}\n"),
+        make_visible(f" {verdict.why}\n"),
         ("In the worst case", "bold"),
         f", whatever the bags: on these rows between {bounds.lowest_accuracy:.1%} "
         f"and {bounds.highest_accuracy:.1%} of single predictions are right, if the given shares are exact (the "
@@ -229,3 +242,130 @@ def _as_json(found: Evaluation) -> dict[str, Any]:
         figures["without labels"] = found.verdict.why
         figures["bags look random, p"] = found.verdict.randomness.p_value
     return figures
+
+
+@passes_on(Bags.from_tables, "instances")
+def inspect(
+    data: str,
+    *,
+    curve: bool = True,
+    random_state: int = 0,
+    out: str | None = None,
+    html: str | None = None,
+    overwrite: bool = False,
+    **tables: Any,
+) -> Inspection:
+    """Inspect bags before training: what they can tell, whether they are random, and what more bags would bring.
+
+    Parameters
+    ----------
+    data : str
+        A table of rows (.csv, .csv.gz, .parquet), a folder with one folder of images per bag, or an .npz file.
+    curve : bool, default=True
+        Whether to fit a fast method to parts of the bags, to see what more bags would bring.
+    random_state : int, default=0
+        The seed of the random draws.
+    out : str, default=None
+        A file (.json) for the figures, which are always shown.
+    html : str, default=None
+        A file (.html) for a page with charts and tables.
+    overwrite : bool, default=False
+        Replace files that are there.
+    **tables : dict
+        The parameters of Bags.from_tables.
+
+    Examples
+    --------
+    llpgan inspect people.csv --bag state --proportions results.csv
+    """
+    outputs = [
+        output_if_named(path, overwrite=overwrite, inputs=refuse_tables_in(data, tables)) for path in (out, html)
+    ]
+    with outputs[0] as aside, outputs[1] as page:
+        bags = Bags.from_tables(data, **tables)
+        found = inspect_bags(bags)
+        randomness = randomness_test(bags, random_state=random_state)
+        steps = learning_curve(bags, random_state=random_state) if curve and bags.instances.ndim == 2 else None
+        console = make_console()
+        console.print(_facts(found))
+        lines = explain_inspection(found, randomness, steps)
+        for line in lines:
+            console.print(f"- {line}")
+        if aside is not None:
+            aside.write_text(json.dumps(_inspection_as_json(found, randomness, steps), indent=2) + "\n")
+        if page is not None:
+            told = InspectionPage(Path(data).name, describe_origin(data, bags, tables), bags, found, lines, steps)
+            page.write_text(told.render(), encoding="utf-8")
+    return found
+
+
+def explain_inspection(found: Inspection, randomness: RandomnessTest, curve: LearningCurve | None) -> list[str]:
+    """What the figures mean."""
+    lines = [*_randomness(found, randomness), _worth(found)]
+    lines += [f"No bag tells {pair} apart: their shares keep one ratio." for pair in found.unclear]
+    lines.append(
+        f"If every bag were two of half the size, they would tell as much as some {found.worth_if_halved:,.0f} "
+        f"labelled rows; if every bag were half as mixed, as {found.worth_if_purer:,.0f}."
+    )
+    return [*lines, _more_bags(curve, found.n_bags)]
+
+
+def _randomness(found: Inspection, randomness: RandomnessTest) -> list[str]:
+    if randomness.looks_random and not found.can_judge:
+        if found.n_bags > 1 and found.spread == 0:
+            return ["All bags have the same shares: they tell nothing about which rows belong to which class."]
+        few = "A single bag is" if found.n_bags == 1 else f"{found.n_bags} bags are"
+        return [f"{few} too few to see whether bags are drawn at random, or to judge a model without labels."]
+    return [randomness.in_words(), _use_of(randomness)]
+
+
+def _use_of(randomness: RandomnessTest) -> str:
+    if randomness.looks_random:
+        return "So bags that are held out can tell how often single predictions are right, without a label."
+    return (
+        "Methods can learn from such bags, often even better, but without labels nobody can tell how often single "
+        "predictions are right: `llpgan evaluate` then gives the error of bags."
+    )
+
+
+def _worth(found: Inspection) -> str:
+    if not np.isfinite(found.condition):
+        return "The bags do not determine all classes: add bags in which their shares differ."
+    return (
+        f"If bags differ in nothing but their shares, they tell about as much (of the mean of each class) as "
+        f"{found.total_worth:,.0f} labelled rows would; there are {found.rows.sum():,.0f} rows without labels."
+    )
+
+
+def _more_bags(curve: LearningCurve | None, n_bags: int) -> str:
+    if curve is None:
+        return "What more bags would bring was not tried (it needs a table, and 16 bags)."
+    tried = ", ".join(f"{step.error:.3f} with {step.n_bags}" for step in curve.steps)
+    if curve.scale == 0:
+        return f"More bags seem to bring little to a quick method: bag error on held-out bags {tried}."
+    return (
+        f"Bag error of a quick method on held-out bags: {tried} bags. Going on like this, {curve.at(n_bags):.3f} "
+        f"with all {n_bags}, and {curve.at(2 * n_bags):.3f} with twice as many; a guess, without interval."
+    )
+
+
+def _facts(found: Inspection) -> Table:
+    table = Table("", "", title="What the bags can tell", title_justify="left", show_header=False)
+    table.add_row("bags", f"{found.n_bags:,}, as good as {found.effective_bags:,.0f} of equal size")
+    table.add_row(
+        "rows in a bag", f"{found.smallest:,} to {found.largest:,}, half of the bags up to {found.median:,.0f}"
+    )
+    table.add_row("share of a bag's commonest class", f"{found.purity:.1%} on average")
+    table.add_row("shares differ between bags", f"{found.spread:.1f} times as much as in random bags")
+    table.add_row("condition of the mixing system", f"{found.condition:,.0f} (1: pure bags; infinite: hopeless)")
+    for name, worth, rows in zip(found.classes, found.worth, found.rows, strict=True):
+        table.add_row(f"class {name}", f"{rows:,.0f} rows, worth {worth:,.0f} labelled ones")
+    return table
+
+
+def _inspection_as_json(
+    found: Inspection, randomness: RandomnessTest, curve: LearningCurve | None
+) -> dict[str, Any]:
+    plain = {name: value.tolist() if hasattr(value, "tolist") else value for name, value in vars(found).items()}
+    plain["condition"] = found.condition if np.isfinite(found.condition) else None
+    return {**plain, "randomness": vars(randomness), "learning_curve": None if curve is None else vars(curve)}

@@ -1,9 +1,10 @@
-"""``llpgan fit``: from files to a trained model and its report."""
+"""``llpgan fit``, ``llpgan pairs`` and ``llpgan store``."""
 
 import time
 import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,34 +12,138 @@ import numpy as np
 from rich.console import Console
 
 from llpgan.bags import Bags
-from llpgan.bags.stored_instances import is_stored
-from llpgan.cli.command_options import passing_on
-from llpgan.cli.console import terminal
-from llpgan.cli.label_matching import labels_as_classes
-from llpgan.cli.model_inputs import tables_in
-from llpgan.data.experiments import costs
-from llpgan.estimators.auto_llp import AutoLLP
-from llpgan.estimators.base import LLPClassifier
+from llpgan.bags.on_disk import is_stored
+from llpgan.cli.console import make_console
+from llpgan.cli.options import passes_on
+from llpgan.deep.epochs import is_first_process
+from llpgan.ecological import GroupShares, shares_by
+from llpgan.ecological.shares import group_rows
 from llpgan.evaluation import BagScores, bag_scores
-from llpgan.evaluation.groups import GroupShares, shares_by
-from llpgan.evaluation.groups.shares_by import groups_of_rows
-from llpgan.evaluation.selection import BagShuffleSplit
-from llpgan.evaluation.selection.candidates import name_of, seeded
-from llpgan.evaluation.selection.default_method import chooses_by_held_out_bags, default_method
-from llpgan.persistence import save
-from llpgan.persistence.manifest import MODEL_FOLDER, REPORT
-from llpgan.report import Story, tell
-from llpgan.report.saved_pages import saved_pages
-from llpgan.tables import label_values, open_rows
-from llpgan.tables.store import is_store
-from llpgan.training.launch_environment import is_first_process
+from llpgan.evaluation.choose import chooses_by_held_out_bags, default_method
+from llpgan.evaluation.compare import name_of, seeded
+from llpgan.evaluation.splitters import BagShuffleSplit
+from llpgan.methods.auto_llp import AutoLLP
+from llpgan.methods.base import LLPClassifier
+from llpgan.methods.pairs import MarginalLogistic
+from llpgan.persistence import load, save
+from llpgan.persistence.model import CARD, MODEL_FOLDER, REPORT, model_card, plain_text
+from llpgan.report import ReportContent, collect_content
+from llpgan.report.page import saved_pages
+from llpgan.tables import MarginalTables, Rows, RowStream, label_values, open_rows, open_stream
+from llpgan.tables.images import ImageEncoder
+from llpgan.tables.store import is_store, store_tables
 from llpgan.utils.arrays import Array
-from llpgan.utils.output_paths import claimed_folder
+from llpgan.utils.files import claim_folder
+from llpgan.utils.messages import format_seconds
+
+
+def labels_as_classes(labels: Array, classes: Array, column: str, names: Sequence[str] = ()) -> Array:
+    """The class of each label.
+
+    Parameters
+    ----------
+    labels : ndarray
+        The labels of all rows.
+    classes : ndarray
+        The classes of the model.
+    column : str
+        The column of the labels, for messages.
+    names : sequence of str, default=()
+        The classes of the different values, in their sorted order, for labels with other names.
+
+    Examples
+    --------
+    >>> labels_as_classes(np.array(["no", "yes"]), np.array(["no", "yes"]), "vote")
+    array(['no', 'yes'], dtype='<U3')
+    >>> labels_as_classes(np.array(["F", "T"]), np.array(["no", "yes"]), "vote", names=["no", "yes"])
+    array(['no', 'yes'], dtype='<U3')
+    """
+    found, index = np.unique(labels, return_inverse=True)
+    chosen = _matched(found, classes, column, names)
+    return classes[chosen][index]
+
+
+def _matched(found: Array, classes: Array, column: str, names: Sequence[str]) -> list[int]:
+    """The position of the class of each value that was found."""
+    place = {str(name): position for position, name in enumerate(classes.tolist())}
+    texts = [str(value) for value in (names or found.tolist())]
+    if len(texts) != len(found):
+        raise ValueError(f"column {column!r} has the values {found.tolist()}, but {len(texts)} names are given")
+    if all(text in place for text in texts):
+        return [place[text] for text in texts]
+    if not names and found.dtype.kind in "biuf" and set(found.tolist()) <= set(range(len(classes))):
+        said = ", ".join(f"{value:g} is {classes[int(value)]}" for value in found.astype(float))
+        warnings.warn(f"column {column!r} holds numbers, taken in the order of the classes: {said}", stacklevel=4)
+        return [int(value) for value in found]
+    raise ValueError(
+        f"column {column!r} has the values {texts}, but the classes are {list(place)}: name the class of each "
+        f"value, in the order of the values (label_names)"
+    )
+
+
+def open_model(
+    model: str, data: str, image: str | None = None, resize: bool = False, ids: Sequence[str] = ()
+) -> tuple[LLPClassifier, Rows]:
+    """The model of a folder, and the rows of a file, read as in its training; ``ids`` say the bags."""
+    loaded = _load_model(model, image, resize)
+    return loaded, open_rows(data, _text_columns(loaded), ids)
+
+
+def open_model_stream(
+    model: str, data: str, image: str | None = None, resize: bool = False
+) -> tuple[LLPClassifier, RowStream]:
+    """The same, where the rows come part after part."""
+    loaded = _load_model(model, image, resize)
+    return loaded, open_stream(data, _text_columns(loaded))
+
+
+def _load_model(model: str, image: str | None, resize: bool) -> LLPClassifier:
+    """With what the user says of images: which column has their paths, and whether they may have another size."""
+    loaded = load(model)
+    if image is None and not resize:
+        return loaded
+    encoder = loaded.encoder_
+    if not isinstance(encoder, ImageEncoder):
+        given = "image" if image is not None else "resize"
+        raise ValueError(f"{model} did not learn from images: leave this option away ({given})")
+    loaded.encoder_ = replace(encoder, column=image or encoder.column, resize=resize or encoder.resize)
+    return loaded
+
+
+def _text_columns(model: LLPClassifier) -> Sequence[str]:
+    return () if model.encoder_ is None else model.encoder_.text_columns
+
+
+def refuse_tables_in(data: str, options: Mapping[str, Any]) -> list[Any]:
+    """The files that bags are made from."""
+    return [data, *(options.get(name) for name in ("proportions", "counts", "lower", "upper"))]
+
+
+def read_instances(model: LLPClassifier, rows: Rows) -> Any:
+    """What the model sees of the rows."""
+    if model.encoder_ is not None:
+        return model.encoder_.encode(rows)
+    if rows.array is None:
+        raise ValueError(
+            f"{rows.name} is no array, but the model was trained on one: give an .npz or .npy, "
+            f"or train with Bags.from_tables, which knows what to do with columns"
+        )
+    _refuse_other_shape(model, rows.name, rows.array)
+    return rows.array
+
+
+def _refuse_other_shape(model: LLPClassifier, name: str, array: Array) -> None:
+    if array.shape[1:] != model.instance_shape_:
+        raise ValueError(
+            f"{name} holds an array of shape {array.shape}, but the model was trained on instances of shape "
+            f"{model.instance_shape_}"
+        )
+
 
 _ROWS_TOLD = 100_000  # in the report on a store
 
 
-@passing_on(Bags.from_tables, "instances")
+@passes_on(Bags.from_tables, "instances")
 def fit(
     data: str,
     *,
@@ -90,34 +195,36 @@ def fit(
     """
     refuse_idle_names(label_names, tables)
     refuse_idle_groups(by, report, tables)
-    console = terminal(stderr=True, quiet=not is_first_process())
-    claim = claimed_folder(Path(out), MODEL_FOLDER, overwrite=overwrite, inputs=tables_in(data, tables))
+    console = make_console(stderr=True, quiet=not is_first_process())
+    claim = claim_folder(Path(out), MODEL_FOLDER, overwrite=overwrite, inputs=refuse_tables_in(data, tables))
     with claim if is_first_process() else nullcontext():  # of several that train together, one writes
         bags = Bags.from_tables(data, **tables)
-        console.print(f"{data}: {in_words(bags)}", soft_wrap=True)
-        console.print(origin(data, bags, tables), soft_wrap=True)
-        groups = groups_in(data, by)
-        training, held_out, rows = divided(bags, hold_out, random_state)
-        model, seconds = trained(
-            method or chosen(training, random_state, console, time_limit), training, random_state
+        console.print(f"{data}: {describe_bags(bags)}", soft_wrap=True)
+        console.print(describe_origin(data, bags, tables), soft_wrap=True)
+        groups = read_groups(data, by)
+        training, held_out, rows = split_rows(bags, hold_out, random_state)
+        model, seconds = train_method(
+            method or choose_method(training, random_state, console, time_limit), training, random_state
         )
         if not is_first_process():
             return model
         story = None
         if report:
-            labels = known_labels(data, tables.get("label"), model, label_names)
+            labels = read_labels(data, tables.get("label"), model, label_names)
             labels = labels if labels is None else labels[rows]
             shares = None if groups is None else shares_by(model, training, groups[rows])
-            story = told(model, training, data, labels, origin(data, bags, tables), held_out, shares)
+            story = collect_fit_report(
+                model, training, data, labels, describe_origin(data, bags, tables), held_out, shares
+            )
         save(model, out, overwrite=overwrite, pages=saved_pages(model, story))
         if isinstance(model, AutoLLP):
             console.print(f"tried: {model.chosen_}", soft_wrap=True)
-        console.print(in_the_end(model, training, seconds, story, held_out), soft_wrap=True)
+        console.print(summary_line(model, training, seconds, story, held_out), soft_wrap=True)
         console.print(f"saved {out}" + (f", report {Path(out) / REPORT}" if report else ""), soft_wrap=True)
         return model
 
 
-def trained(method: LLPClassifier, bags: Bags, random_state: int) -> tuple[LLPClassifier, float]:
+def train_method(method: LLPClassifier, bags: Bags, random_state: int) -> tuple[LLPClassifier, float]:
     """A copy of the method with this seed, trained, and how many seconds that took. It tells its progress."""
     model, start = seeded(method, random_state), time.perf_counter()
     tells = {"verbose": True} if "verbose" in model.get_params(deep=False) else {}
@@ -125,7 +232,7 @@ def trained(method: LLPClassifier, bags: Bags, random_state: int) -> tuple[LLPCl
     return model.set_params(**dict.fromkeys(tells, False)), time.perf_counter() - start
 
 
-def origin(data: str, bags: Bags, tables: Mapping[str, Any]) -> str:
+def describe_origin(data: str, bags: Bags, tables: Mapping[str, Any]) -> str:
     """Where the proportions came from, in words."""
     within = ", where cells are empty within the classes that are given" if tables.get("within") else ""
     if tables.get("proportions") is not None:
@@ -164,20 +271,20 @@ def refuse_idle_groups(by: Sequence[str], report: bool, tables: Mapping[str, Any
         raise ValueError(f"shares of groups (by) need all shares of each bag, without noise: leave away ({less})")
 
 
-def groups_in(data: str, by: Sequence[str]) -> Array | None:
+def read_groups(data: str, by: Sequence[str]) -> Array | None:
     """The group of each row, where columns of groups are named."""
     if not by:
         return None
     if is_store(data):
         raise ValueError("groups (by) are columns of a table: a store has only encoded rows")
-    index, names = groups_of_rows(open_rows(data), list(by))
+    index, names = group_rows(open_rows(data), list(by))
     found = np.empty(len(names), dtype=object)
     found[:] = names
     return np.asarray(found[index])
 
 
-def in_the_end(
-    model: LLPClassifier, bags: Bags, seconds: float, story: Story | None, held_out: Bags | None = None
+def summary_line(
+    model: LLPClassifier, bags: Bags, seconds: float, story: ReportContent | None, held_out: Bags | None = None
 ) -> str:
     """What a training did: the method, by how much it misses its bags, and how long it took."""
     scores, overall = _scores(model, bags, bags.prior) if story is None else (story.scores, story.overall)
@@ -199,17 +306,19 @@ def _scores(model: LLPClassifier, bags: Bags, prior: Array) -> tuple[BagScores, 
     return bag_scores(bags, found), bag_scores(bags, np.broadcast_to(prior, found.shape))
 
 
-def chosen(bags: Bags, random_state: int, console: Console, time_limit: float | None = None) -> LLPClassifier:
+def choose_method(
+    bags: Bags, random_state: int, console: Console, time_limit: float | None = None
+) -> LLPClassifier:
     """The method for bags where the user names none; it says which, why, and about how long it will take."""
     if chooses_by_held_out_bags(bags):
         console.print("no method was named: some are tried on held-out bags first", soft_wrap=True)
     found = default_method(bags, random_state, time_limit)
-    about = "" if found.seconds is None else f"; training will take about {costs.in_words(found.seconds)}"
+    about = "" if found.seconds is None else f"; training will take about {format_seconds(found.seconds)}"
     console.print(f"{name_of(found.method)} is taken, since {found.reason}{about}", soft_wrap=True)
     return found.method
 
 
-def divided(bags: Bags, hold_out: float, random_state: int) -> tuple[Bags, Bags | None, Array | slice]:
+def split_rows(bags: Bags, hold_out: float, random_state: int) -> tuple[Bags, Bags | None, Array | slice]:
     """Bags to learn from, the share of them that is kept out, if any is, and the rows to learn from."""
     if hold_out == 0:
         return bags, None, slice(None)
@@ -226,7 +335,7 @@ def divided(bags: Bags, hold_out: float, random_state: int) -> tuple[Bags, Bags 
     return bags.part(rows), bags.part(others), rows
 
 
-def told(
+def collect_fit_report(
     model: LLPClassifier,
     bags: Bags,
     data: str,
@@ -234,7 +343,7 @@ def told(
     from_where: str = "",
     held_out: Bags | None = None,
     shares: GroupShares | None = None,
-) -> Story:
+) -> ReportContent:
     """All for a report on a model; by labels too, where they are known. Of a store, it tells of some bags."""
     encoder = bags.encoder
     notes, columns = ([], {}) if encoder is None else (encoder.notes, encoder.positions)
@@ -242,7 +351,7 @@ def told(
         bags, n_bags = _some_bags(bags), bags.n_bags
         notes = [*notes, f"this page tells of {bags.n_bags:,} of the {n_bags:,} bags, drawn at random"]
     title = Path(data).name
-    return tell(
+    return collect_content(
         model,
         bags,
         title=title,
@@ -262,7 +371,7 @@ def _some_bags(bags: Bags) -> Bags:
     return bags.subset(np.sort(order[: max(1, n_drawn)]))
 
 
-def known_labels(data: Any, label: str | None, model: LLPClassifier, names: Sequence[str] = ()) -> Array | None:
+def read_labels(data: Any, label: str | None, model: LLPClassifier, names: Sequence[str] = ()) -> Array | None:
     """The classes of all rows, where a column tells them: to judge a model by, not to train it."""
     if label is None:
         return None
@@ -273,7 +382,115 @@ def known_labels(data: Any, label: str | None, model: LLPClassifier, names: Sequ
         return None
 
 
-def in_words(bags: Bags) -> str:
+def describe_bags(bags: Bags) -> str:
     """How many there are of what."""
     classes = ", ".join(str(name) for name in bags.classes.tolist())
     return f"{len(bags.instances):,} rows in {bags.n_bags:,} bags, {bags.n_classes} classes ({classes})"
+
+
+@passes_on(Bags.from_tables, "instances")
+def store(data: str, *, to: str = "store", overwrite: bool = False, **tables: Any) -> Bags:
+    """Sort rows by bag into a store, in little memory for any number of rows; llpgan fit learns from it.
+
+    Parameters
+    ----------
+    data : str
+        A Parquet file or a folder of Parquet files, a CSV file, a folder with one folder of images per bag, or an
+        .npy or .npz file.
+    to : str, default="store"
+        The folder for the store.
+    overwrite : bool, default=False
+        Replace a store that is there.
+    **tables : dict
+        The parameters of store_tables.
+
+    Examples
+    --------
+    llpgan store people.parquet --bag state --proportions results.csv --to people_store
+    """
+    bags = store_tables(data, to, overwrite=overwrite, **tables)
+    make_console(stderr=True).print(f"saved {to}: {describe_bags(bags)}")
+    return bags
+
+
+def pairs(
+    report: str,
+    *,
+    rows: str | None = None,
+    classes: Sequence[str] | None = None,
+    sd: float = 0.0,
+    threshold: float = 0.0,
+    C: float = 0.03,
+    n_rows: int = 100_000,
+    random_state: int = 0,
+    out: str = "model",
+    overwrite: bool = False,
+) -> MarginalLogistic:
+    """Learn a classifier of rows from tables of counts of all pairs of columns, and save it.
+
+    Parameters
+    ----------
+    report : str
+        A table (.csv, .csv.gz, .parquet) with one row per cell: column_1, value_1, column_2, value_2, and one
+        column of counts per class.
+    rows : str, default=None
+        A table of rows without labels, with the columns of the report: those that were counted, or a sample. None
+        means that rows are drawn that have the counts of the report.
+    classes : sequence of str, default=None
+        The columns of the report that hold counts. None means all other columns.
+    sd : float, default=0.0
+        The standard deviation of the noise in each count.
+    threshold : float, default=0.0
+        Cells with fewer rows than this were left out of the report.
+    C : float, default=0.03
+        Inverse of the regularization strength: 0.03 suits many columns, 0.3 to 1 three or four.
+    n_rows : int, default=100000
+        The number of rows to draw where none are given.
+    random_state : int, default=0
+        The seed of the rows that are drawn. The same seed gives the same model.
+    out : str, default="model"
+        The folder for the model.
+    overwrite : bool, default=False
+        Replace a model that is there.
+
+    Examples
+    --------
+    llpgan pairs report.csv --sd 20 --threshold 10 --C 0.3 --out model
+    """
+    console = make_console(stderr=True)
+    with claim_folder(Path(out), MODEL_FOLDER, overwrite=overwrite, inputs=[report, rows]):
+        tables = MarginalTables.from_counts(report, classes=classes, sd=sd, threshold=threshold)
+        console.print(f"{report}: {describe_tables(tables)}", soft_wrap=True)
+        model = MarginalLogistic(C=C, n_rows=n_rows, random_state=random_state).fit_tables(tables, rows)
+        save(
+            model,
+            out,
+            overwrite=overwrite,
+            pages={CARD: model_card(model, training_data_section(tables, report, rows))},
+        )
+        console.print(f"saved {out}", soft_wrap=True)
+    return model
+
+
+def describe_tables(tables: MarginalTables) -> str:
+    """How many there are of what."""
+    classes = ", ".join(str(name) for name in tables.classes.tolist())
+    return (
+        f"tables of {len(tables.pairs)} pairs of {len(tables.values)} columns, about {tables.totals.sum():,.0f} "
+        f"rows, {len(tables.classes)} classes ({classes})"
+    )
+
+
+def training_data_section(tables: MarginalTables, report: str, rows: str | None) -> str:
+    """The section of the model card on what the model learned from."""
+    noise = f" Each count has noise of standard deviation {tables.sd:g}." if tables.sd else ""
+    left_out = f" Cells below {tables.threshold:g} were left out." if tables.threshold else ""
+    others = (
+        "Rows were drawn from the tables"
+        if rows is None
+        else f"Rows without labels: {plain_text(Path(rows).name)}"
+    )
+    return (
+        f"## Training data\n\nThe {plain_text(describe_tables(tables))}, of {plain_text(Path(report).name)}."
+        f"{noise}{left_out} {others}.\n"
+    )

@@ -1,35 +1,78 @@
-"""The command line: ``llpgan COMMAND``, of which each is a function in :mod:`llpgan.cli`.
+"""The command line: ``llpgan COMMAND``."""
 
-What a command needs is imported when it runs, so that ``llpgan --help`` answers at once.
-"""
-
+import os
 import re
 import sys
+import unicodedata
 import warnings
 from argparse import ArgumentError
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from llpgan.cli.terminal_text import any_encoding, drop_output, visible
 from llpgan.utils.version import __version__
 
-# A command is the function of its name in llpgan.cli: its parameters are the options, its docstring the help.
+_HARMLESS = "\n\t"
+_HIDDEN = ("Cc", "Cf", "Cs", "Zl", "Zp")  # control and format characters, half characters, separators of lines
+_IN_WORDS = "\u200c\u200d\u00ad"  # format characters that words of many languages have
+
+
+def make_visible(text: str) -> str:
+    r"""The text with characters that would steer a terminal written out: a class may be named ``\x1b[2J``.
+
+    >>> print(make_visible("a\x1b[31mb\x07 \u202eabc"))
+    a\x1b[31mb\x07 \u202eabc
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(map(_escape, text))
+
+
+def _escape(character: str) -> str:
+    if character in _HARMLESS or character in _IN_WORDS or unicodedata.category(character) not in _HIDDEN:
+        return character
+    return character.encode("unicode_escape", errors="surrogatepass").decode("ascii")
+
+
+@contextmanager
+def allow_any_encoding() -> Iterator[None]:
+    r"""Characters that the terminal's encoding lacks are written out (``\u03bb``) instead of ending a command."""
+    streams = [stream for stream in (sys.stdout, sys.stderr) if hasattr(stream, "reconfigure")]
+    before = [stream.errors for stream in streams]
+    for stream in streams:
+        stream.reconfigure(errors="backslashreplace")
+    try:
+        yield
+        for stream in streams:
+            stream.flush()
+    finally:
+        for stream, errors in zip(streams, before, strict=True):
+            if not stream.closed:
+                stream.reconfigure(errors=errors)
+
+
+def drop_output() -> None:
+    """Where nobody reads the output any more, as in ``llpgan --help | true``: what is left of it goes nowhere."""
+    with open(os.devnull, "w") as nowhere:  # noqa: PTH123, a device
+        os.dup2(nowhere.fileno(), sys.stdout.fileno())
+
+
+# The commands in the order of the help: the module of each, and what it does. A command is the function of its
+# name; its parameters are the options, its docstring the help.
 COMMANDS = {
-    "store": "sort rows that do not fit into memory by bag, into a folder to fit",
-    "inspect": "show what bags can tell, before anything is trained",
-    "fit": "learn from a table of rows and the proportions of their bags; save a model and a report",
-    "pairs": "learn from an aggregated report: tables of counts of pairs of columns; save a model",
-    "predict": "predict the class of each row of a file",
-    "compare": "compare methods by cross-validation on held-out bags; save the selected one",
-    "evaluate": "evaluate a model by labels, by bags, or by both",
-    "shares": "estimate the share of each class in each group of rows, with intervals",
-    "export": "write a model for other programs (onnx)",
-    "demo": "learn the votes of single people from 51 election results; the data are included",
-    "data": "download the official files of data sets (get)",
-    "reproduce": "reproduce the tables and figures of the paper; may be killed and started again",
+    "store": ("fit", "sort rows that do not fit into memory by bag, into a folder to fit"),
+    "inspect": ("evaluate", "show what bags can tell, before anything is trained"),
+    "fit": ("fit", "learn from a table of rows and the proportions of their bags; save a model and a report"),
+    "pairs": ("fit", "learn from an aggregated report: tables of counts of pairs of columns; save a model"),
+    "predict": ("commands", "predict the class of each row of a file"),
+    "compare": ("compare", "compare methods by cross-validation on held-out bags; save the selected one"),
+    "evaluate": ("evaluate", "evaluate a model by labels, by bags, or by both"),
+    "shares": ("commands", "estimate the share of each class in each group of rows, with intervals"),
+    "export": ("commands", "write a model for other programs (onnx)"),
+    "demo": ("commands", "learn the votes of single people from 51 election results; the data are included"),
 }
 _KINDS = {
     "<class 'int'>": "whole number",
@@ -44,14 +87,14 @@ _BAD_INPUT, _BAD_USAGE, _INTERRUPTED, _NOBODY_READS = 1, 2, 130, 141
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; gives its exit code: 0, or 1 if the data or the machine did not allow it, 2 for bad usage."""
     try:
-        with any_encoding():
-            return _answered(list(sys.argv[1:] if arguments is None else arguments))
+        with allow_any_encoding():
+            return _run_command(list(sys.argv[1:] if arguments is None else arguments))
     except BrokenPipeError:
         drop_output()
         return _NOBODY_READS
 
 
-def _answered(given: list[str]) -> int:
+def _run_command(given: list[str]) -> int:
     debug = "--debug" in given
     name, *words = [part for part in given if part != "--debug"] or ["--help"]
     if name not in COMMANDS:
@@ -61,7 +104,7 @@ def _answered(given: list[str]) -> int:
             warnings.showwarning = partial(_as_note, name)
             _run(name, words)
     except ArgumentError as error:
-        _say(f"llpgan {name}: error: {_usage_in_words(error)}; llpgan {name} --help tells more")
+        _say(f"llpgan {name}: error: {_explain_usage_error(error)}; llpgan {name} --help tells more")
         return _BAD_USAGE
     except KeyboardInterrupt:
         _say(f"llpgan {name}: interrupted")
@@ -79,7 +122,7 @@ def _answered(given: list[str]) -> int:
 def _run(name: str, words: list[str]) -> None:
     function = _function(name)
     if any(word in _HELP for word in words):
-        from llpgan.cli.help_pages import help_on_command
+        from llpgan.cli.help import help_on_command
 
         print(help_on_command(name, function))
     elif asked := [
@@ -92,14 +135,13 @@ def _run(name: str, words: list[str]) -> None:
 
 def _arguments(name: str, function: Callable[..., Any], words: list[str]) -> dict[str, Any]:
     """What the words and config files say; no output may be a config file."""
-    from llpgan.cli.argument_parsing import arguments_of
-    from llpgan.cli.config_files import config_files, refuse_bad_config
-    from llpgan.utils.output_paths import refuse_input
+    from llpgan.cli.arguments import config_files, parse_arguments, refuse_bad_config
+    from llpgan.utils.files import refuse_input
 
     configs = config_files(words)
     for path in configs:
         refuse_bad_config(path)
-    arguments = arguments_of(name, function, words)
+    arguments = parse_arguments(name, function, words)
     for output in ("out", "to", "html"):
         if isinstance(arguments.get(output), str):
             refuse_input(Path(arguments[output]), configs)
@@ -107,12 +149,12 @@ def _arguments(name: str, function: Callable[..., Any], words: list[str]) -> dic
 
 
 def _function(name: str) -> Callable[..., Any]:
-    return getattr(import_module(f"llpgan.cli.{name}"), name)
+    return getattr(import_module(f"llpgan.cli.{COMMANDS[name][0]}"), name)
 
 
 def _print_method_help(words: Sequence[str]) -> None:
-    from llpgan.cli.help_pages import help_on_method
-    from llpgan.cli.method_options import method_name
+    from llpgan.cli.help import help_on_method
+    from llpgan.cli.options import method_name
 
     named = [*words[0].split("=", 1)[1:], *words[1:]] or [""]
     try:
@@ -126,8 +168,8 @@ def _no_command(name: str) -> int:
         print(f"llpgan {__version__}")
         return 0
     asked = name in (*_HELP, "help")
-    lines = [f"  llpgan {command:<9} {what}" for command, what in COMMANDS.items()]
-    said = [] if asked else [f"llpgan: error: there is no command {visible(name)!r}\n"]
+    lines = [f"  llpgan {command:<9} {what}" for command, (_, what) in COMMANDS.items()]
+    said = [] if asked else [f"llpgan: error: there is no command {make_visible(name)!r}\n"]
     text = [*said, "Classifiers of single instances from the class proportions of bags.\n", *lines]
     text.append("\nllpgan COMMAND --help tells its options; --debug shows the traceback of an error.")
     print("\n".join(text), file=sys.stdout if asked else sys.stderr)
@@ -135,7 +177,7 @@ def _no_command(name: str) -> int:
 
 
 def _say(text: str) -> None:
-    print(visible(text), file=sys.stderr)
+    print(make_visible(text), file=sys.stderr)
 
 
 def _as_note(name: str, message: Warning | str, *_: Any, **__: Any) -> None:
@@ -144,16 +186,16 @@ def _as_note(name: str, message: Warning | str, *_: Any, **__: Any) -> None:
 
 def _as_typed(name: str, text: str) -> str:
     """A message that names a parameter in brackets, as ``(bag)``, with the option as the user types it."""
-    function = getattr(sys.modules.get(f"llpgan.cli.{name}"), name, None)
+    function = getattr(sys.modules.get(f"llpgan.cli.{COMMANDS[name][0]}"), name, None)
     if function is None:  # the message is of its import
         return text
-    from llpgan.cli.command_options import options_of
+    from llpgan.cli.options import collect_options
 
-    options = {option.name.rpartition(".")[2]: f"(--{option.name})" for option in options_of(function)}
+    options = {option.name.rpartition(".")[2]: f"(--{option.name})" for option in collect_options(function)}
     return re.sub(r"\((\w+)\)", lambda in_brackets: options.get(in_brackets[1], in_brackets[0]), text)
 
 
-def _usage_in_words(error: ArgumentError) -> str:
+def _explain_usage_error(error: ArgumentError) -> str:
     """Of a parser's many lines those that tell what is wrong, as one."""
     text = re.sub(r'^Parser key "([^"]+)":|^argument --?([\w.]+):', r"--\1\2:", str(error))
     causes = re.findall(r"^    - (.*(?:\n {8}.*)*)", text, re.MULTILINE)

@@ -5,41 +5,51 @@
 1.0
 """
 
-from llpgan.evaluation.accuracy_bounds import WorstCase, hoeffding, worst_case
-from llpgan.evaluation.bag_scores import BagScores, bag_scores
-from llpgan.evaluation.calibration_table import CalibrationBin, CalibrationTable
-from llpgan.evaluation.groups import GroupCounts, GroupShares, shares_by, shares_from_counts
-from llpgan.evaluation.importance import Rise, importance
-from llpgan.evaluation.inspection import Inspection, inspect_bags
-from llpgan.evaluation.interval_estimate import Estimate
-from llpgan.evaluation.label_free_accuracy import LabelFreeScores, estimate_accuracy
-from llpgan.evaluation.label_scores import LabelScores, label_scores
-from llpgan.evaluation.learning_curve import LearningCurve, learning_curve
-from llpgan.evaluation.partial_dependence import PartialDependence, partial_dependence
-from llpgan.evaluation.randomness import RandomnessTest, randomness_test
-from llpgan.evaluation.scorers import bag_scorer
-from llpgan.evaluation.without_labels import Verdict, judge_without_labels
+from llpgan.evaluation.by_bags import BagScores, bag_scorer, bag_scores
+from llpgan.evaluation.by_labels import CalibrationTable, LabelScores, label_scores
+from llpgan.evaluation.choose import LabelWeight, choose_label_weight
+from llpgan.evaluation.compare import QUICK, SIMPLEST_FIRST, Comparison, Result, compare
+from llpgan.evaluation.explain import PartialDependence, importance, partial_dependence
+from llpgan.evaluation.inspect import Inspection, LearningCurve, inspect_bags, learning_curve
+from llpgan.evaluation.intervals import Estimate
+from llpgan.evaluation.splitters import BagKFold, BagShuffleSplit, Fold, WithinBagKFold, bag_folds
+from llpgan.evaluation.without_labels import (
+    LabelFreeScores,
+    RandomnessTest,
+    Verdict,
+    estimate_accuracy,
+    judge_without_labels,
+    randomness_test,
+    worst_case,
+)
+from llpgan.utils.old_names import getattr_of_old_names
 
 __all__ = [
+    "QUICK",
+    "SIMPLEST_FIRST",
+    "BagKFold",
     "BagScores",
-    "CalibrationBin",
+    "BagShuffleSplit",
     "CalibrationTable",
+    "Comparison",
     "Estimate",
-    "GroupCounts",
-    "GroupShares",
+    "Fold",
     "Inspection",
     "LabelFreeScores",
     "LabelScores",
+    "LabelWeight",
     "LearningCurve",
     "PartialDependence",
     "RandomnessTest",
-    "Rise",
+    "Result",
     "Verdict",
-    "WorstCase",
+    "WithinBagKFold",
+    "bag_folds",
     "bag_scorer",
     "bag_scores",
+    "choose_label_weight",
+    "compare",
     "estimate_accuracy",
-    "hoeffding",
     "importance",
     "inspect_bags",
     "judge_without_labels",
@@ -47,7 +57,20 @@ __all__ = [
     "learning_curve",
     "partial_dependence",
     "randomness_test",
-    "shares_by",
-    "shares_from_counts",
     "worst_case",
 ]
+
+_HERE, _GROUPS = "llpgan.evaluation", "llpgan.ecological"
+__getattr__ = getattr_of_old_names(
+    _HERE,
+    {
+        "CalibrationBin": f"{_HERE}.by_labels:CalibrationBin",
+        "GroupCounts": f"{_GROUPS}:GroupCounts",
+        "GroupShares": f"{_GROUPS}:GroupShares",
+        "Rise": f"{_HERE}.explain:Rise",
+        "WorstCase": f"{_HERE}.without_labels:WorstCase",
+        "hoeffding": f"{_HERE}.without_labels:hoeffding",
+        "shares_by": f"{_GROUPS}:shares_by",
+        "shares_from_counts": f"{_GROUPS}:shares_from_counts",
+    },
+)

@@ -10,7 +10,6 @@
 array([0, 1])
 """
 
-from llpgan.persistence.model_loading import load
-from llpgan.persistence.model_saving import save
+from llpgan.persistence.model import load, save
 
 __all__ = ["load", "save"]

@@ -2,12 +2,12 @@
 
 >>> from llpgan import Bags, MeanMap
 >>> bags = Bags.from_labels([[0.0], [1.0], [2.0], [3.0]], ["no", "no", "yes", "yes"], groups=[0, 0, 1, 1])
->>> page = render(tell(MeanMap().fit_bags(bags), bags, title="Four rows"))
+>>> page = render(collect_content(MeanMap().fit_bags(bags), bags, title="Four rows"))
 >>> page.startswith("<!doctype html>")
 True
 """
 
-from llpgan.report.command_pages import InspectionPage, comparison_page, evaluation_page, shares_page
+from llpgan.report.content import ReportContent, collect_content
 from llpgan.report.displays import (
     ComparisonDisplay,
     GroupSharesDisplay,
@@ -15,9 +15,8 @@ from llpgan.report.displays import (
     ProportionDisplay,
     ReliabilityDisplay,
 )
-from llpgan.report.page import render
-from llpgan.report.story import Story, tell
-from llpgan.report.written_report import write_report
+from llpgan.report.page import InspectionPage, comparison_page, evaluation_page, render, shares_page, write_report
+from llpgan.utils.old_names import getattr_of_old_names
 
 __all__ = [
     "ComparisonDisplay",
@@ -26,11 +25,15 @@ __all__ = [
     "LearningCurveDisplay",
     "ProportionDisplay",
     "ReliabilityDisplay",
-    "Story",
+    "ReportContent",
+    "collect_content",
     "comparison_page",
     "evaluation_page",
     "render",
     "shares_page",
-    "tell",
     "write_report",
 ]
+
+__getattr__ = getattr_of_old_names(
+    "llpgan.report", {"Story": "llpgan.report:ReportContent", "tell": "llpgan.report:collect_content"}
+)

@@ -1,4 +1,4 @@
-"""Columns that look like the label are refused or warned of: a model that sees them learns nothing else."""
+"""Columns that give the label away."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from llpgan.utils.callers import warn_user
+from llpgan.utils.messages import warn_user
 
 _SHORT = 3  # letters; a shorter class name is in too many words
 _BAGS = 10  # fewer can be met by chance

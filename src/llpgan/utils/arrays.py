@@ -1,7 +1,307 @@
-"""The type of arrays whose entries may be of any type."""
+"""Arrays, frames and settings that users hand over."""
 
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from decimal import Decimal
+from math import isfinite
+from numbers import Integral, Real
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
+
+
+_KINDS = {"U": "text", "S": "bytes", "T": "text", "M": "dates", "m": "durations", "c": "complex numbers"}
+
+
+@contextmanager
+def check_argument(name: str) -> Iterator[None]:
+    """Whatever goes wrong with an argument is a ValueError or a TypeError that names it.
+
+    >>> with check_argument("classes"):
+    ...     float("few")
+    Traceback (most recent call last):
+        ...
+    ValueError: classes: could not convert string to float: 'few'
+    """
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        if kind is type(error) and re.search(rf"\b{name}\b", str(error)):
+            raise
+        raise kind(f"{name}: {_first_line(error)}") from error
+    except (OSError, MemoryError, RecursionError):
+        raise
+    except Exception as error:  # a user's object may raise anything when it is read
+        raise ValueError(f"{name} cannot be read: {type(error).__name__}: {_first_line(error)}") from error
+
+
+def check_numbers(given: Any, name: str) -> Array:
+    """An array of numbers, without a copy where it is one already (also a memory-mapped one).
+
+    >>> check_numbers([[1, 2], [3, 4.5]], "instances")
+    array([[1. , 2. ],
+           [3. , 4.5]])
+    """
+    _refuse_sparse(given, name)
+    if is_frame(given):
+        _refuse_repeated_columns(given, name)
+    array = _array(given, name)
+    if array.dtype.kind in "biuf":
+        return array
+    if is_frame(given):
+        return _numbers_of_columns(given, name)
+    if array.dtype == object:
+        return _numbers_of_objects(array, name)
+    raise ValueError(f"{name} must be numbers, got {_describe_kind(array.dtype)}")
+
+
+def check_one_per_row(given: Any, name: str) -> Array | list[Any]:
+    """One value for each row: an array if it is given as one, else a list.
+
+    >>> check_one_per_row(("Ohio", "Iowa"), "bag_of_row")
+    ['Ohio', 'Iowa']
+    """
+    if isinstance(given, list | tuple | range):
+        return list(given)
+    array = _array(given, name)
+    if array.ndim != 1:
+        raise ValueError(f"{name} needs one value for each row, got an array of shape {array.shape}")
+    return array
+
+
+def check_labels(given: Any, name: str) -> Array:
+    """The class of each row, none of which may be missing.
+
+    >>> check_labels(["no", "yes"], "labels")
+    array(['no', 'yes'], dtype='<U3')
+    """
+    values = check_one_per_row(given, name)
+    array = values if isinstance(values, np.ndarray) else _refuse_mixed_kinds(values, name)
+    for row in _missing(array):
+        raise ValueError(f"{name}: row {row} has no label, but {array[row]}")
+    return array
+
+
+def check_class_names(given: Any, name: str) -> Array:
+    """Names of classes, each of the type that it came with: text, whole numbers, floats, or truth values.
+
+    >>> check_class_names([0, "other"], "classes")
+    array([0, 'other'], dtype=object)
+    """
+    values = check_one_per_row(given, name)
+    plain = [value.item() if isinstance(value, np.generic) else value for value in values]
+    for value in plain:
+        if not isinstance(value, str | int | float) or is_missing(value):
+            raise ValueError(f"{name}: classes are named by text or numbers, but one is {_shown(value)}")
+    if isinstance(values, np.ndarray) and values.dtype != object:
+        return values
+    if len({_family(value) for value in plain}) > 1 or isinstance(values, np.ndarray):
+        mixed = np.empty(len(plain), dtype=object)
+        mixed[:] = plain
+        return mixed
+    return np.asarray(plain)
+
+
+def is_frame(given: Any) -> bool:
+    """Whether this is a table with named columns: of pandas, of polars, or alike."""
+    return hasattr(given, "columns") and not isinstance(given, type | np.ndarray) and not _is_arrow(given)
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a single value is none: None, NaN, or the signs of pandas for that.
+
+    >>> is_missing(None), is_missing(float("nan")), is_missing(0)
+    (True, True, False)
+    """
+    if isinstance(value, float | np.floating):
+        return bool(np.isnan(value))
+    return value is None or type(value).__name__ in ("NAType", "NaTType")
+
+
+def _array(given: Any, name: str) -> Array:
+    """Whatever numpy makes of it; a masked array only where nothing is masked."""
+    if isinstance(given, np.ma.MaskedArray):
+        for place in np.argwhere(np.ma.getmaskarray(given)).tolist():
+            raise ValueError(
+                f"{name}: the value at {place} is masked: fill masked values, or leave their rows out"
+            )
+        return np.asarray(given)
+    if _is_arrow(given):
+        raise TypeError(
+            f"{name} is an Arrow table, which goes to Bags.from_tables; an array or a frame would be right"
+        )
+    if isinstance(given, str | bytes) or not (hasattr(given, "__array__") or isinstance(given, Sequence)):
+        raise TypeError(f"{name} must be an array, a frame or a list, got {_a(given)}")
+    try:
+        return np.asanyarray(given)
+    except ValueError as error:
+        lengths = "its rows have different lengths" if "inhomogeneous" in str(error) else str(error)
+        raise ValueError(f"{name} cannot be made an array: {lengths}") from error
+
+
+def _is_arrow(given: Any) -> bool:
+    return hasattr(given, "column_names")
+
+
+def _refuse_sparse(given: Any, name: str) -> None:
+    if hasattr(given, "tocsr") or (hasattr(given, "sparse") and is_frame(given) and _has_sparse_columns(given)):
+        raise TypeError(f"{name} is sparse: give a dense array, such as {name}.toarray()")
+
+
+def _has_sparse_columns(frame: Any) -> bool:
+    return any(type(kind).__name__ == "SparseDtype" for kind in frame.dtypes)
+
+
+def _refuse_repeated_columns(frame: Any, name: str) -> None:
+    columns = list(frame.columns)
+    for column in columns:
+        if columns.count(column) > 1:
+            raise ValueError(f"{name} has more than one column {column!r}: columns need names of their own")
+
+
+def _numbers_of_columns(frame: Any, name: str) -> Array:
+    return np.column_stack([_numbers_of_column(frame[column], column, name) for column in frame.columns])
+
+
+def _numbers_of_column(column: Any, title: Any, name: str) -> Array:
+    values = np.asarray(column)
+    if values.dtype.kind in "biuf":
+        return values
+    if values.dtype != object:
+        raise ValueError(
+            f"{name}: column {title!r} holds {_describe_kind(values.dtype)}, not numbers; {_USE_TABLES}"
+        )
+    for row, value in enumerate(values.tolist()):
+        if not _is_number(value) and not is_missing(value):
+            raise ValueError(
+                f"{name}: column {title!r}, row {row}: {_shown(value)} is not a number; {_USE_TABLES}"
+            )
+    return np.array([_as_float(value, f"{name}: column {title!r}") for value in values.tolist()])
+
+
+def _numbers_of_objects(array: Array, name: str) -> Array:
+    for place, value in zip(np.ndindex(array.shape), array.ravel().tolist(), strict=True):
+        if not _is_number(value) and not is_missing(value):
+            raise ValueError(f"{name} must be numbers, got {_shown(value)} at {list(place)}")
+    return np.array([_as_float(value, name) for value in array.ravel().tolist()]).reshape(array.shape)
+
+
+def _as_float(value: Any, name: str) -> float:
+    try:
+        return np.nan if is_missing(value) else float(value)
+    except OverflowError:
+        raise ValueError(f"{name}: {_shown(value)} is too large for a float") from None
+
+
+def _refuse_mixed_kinds(values: list[Any], name: str) -> Array:
+    """Numpy would make text of the numbers in a list that has both."""
+    if len({isinstance(value, str) for value in values if value is not None}) > 1:
+        raise TypeError(f"{name} must be all text or all numbers, got both")
+    if any(value is None for value in values):
+        mixed = np.empty(len(values), dtype=object)
+        mixed[:] = values
+        return mixed
+    array = _array(values, name)
+    if array.ndim != 1:
+        raise ValueError(f"{name} needs one value for each row, got an array of shape {array.shape}")
+    return array
+
+
+def _missing(array: Array) -> Array:
+    """The rows without a value; NaN and NaT differ from themselves."""
+    if array.dtype == object:
+        return np.flatnonzero([is_missing(value) for value in array.tolist()])
+    return np.flatnonzero(array != array)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real | Decimal | np.number | np.bool_) and not isinstance(value, complex)
+
+
+def _family(value: Any) -> type:
+    return next(kind for kind in (bool, str, int, float) if isinstance(value, kind))
+
+
+def _describe_kind(dtype: np.dtype[Any]) -> str:
+    return _KINDS.get(dtype.kind, f"values of type {dtype}")
+
+
+def _a(value: Any) -> str:
+    return "nothing" if value is None else f"a {type(value).__name__}"
+
+
+def _shown(value: Any) -> str:
+    text = " ".join(repr(value).split())
+    return f"{text if len(text) <= 40 else text[:40] + '...'} ({type(value).__name__})"
+
+
+def _first_line(error: BaseException) -> str:
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+_USE_TABLES = "Bags.from_tables encodes columns of text and dates"
+
+
+def to_frame(columns: Mapping[str, Sequence[Any]]) -> Any:
+    """A pandas frame of these columns.
+
+    Parameters
+    ----------
+    columns : mapping of str to sequence
+        The columns by name, all of the same length.
+
+    Returns
+    -------
+    pandas.DataFrame
+
+    Raises
+    ------
+    ImportError
+        If pandas is not installed.
+
+    Examples
+    --------
+    >>> to_frame({"bag": ["Iowa", "Ohio"], "error": [0.1, 0.2]}).shape
+    (2, 2)
+    """
+    try:
+        import pandas
+    except ImportError as error:
+        raise ImportError("to_frame needs pandas, which is not installed: pip install pandas") from error
+    return pandas.DataFrame(dict(columns))
+
+
+def require(holds: bool, name: str, value: Any, right: str) -> None:
+    """Refuse a setting of a loss or a term."""
+    if not holds:
+        raise ValueError(f"{name}={value!r}: give {right}")
+
+
+def require_weight(value: Any) -> None:
+    """Refuse a weight that is negative or not a number."""
+    require(is_number(value) and value >= 0, "weight", value, "a number, zero or more")
+
+
+def require_share(name: str, value: Any) -> None:
+    """Refuse what is not a part of one."""
+    require(is_number(value) and 0 <= value <= 1, name, value, "a number from 0 to 1")
+
+
+def require_whole(name: str, value: Any) -> None:
+    """Refuse what is not a whole number from one on."""
+    require(isinstance(value, Integral) and int(value) >= 1, name, value, "a whole number, one or more")
+
+
+def require_truth(name: str, value: Any) -> None:
+    """Refuse what is neither true nor false; numpy's truth values are, as in scikit-learn."""
+    require(isinstance(value, bool | np.bool_), name, value, "True or False")
+
+
+def is_number(value: Any) -> bool:
+    """Whether a setting is a finite number."""
+    return isinstance(value, Real) and isfinite(value)

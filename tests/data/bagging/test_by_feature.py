@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llpgan.data.bagging import NO_BAG, feature_bags
-from llpgan.data.datasets import load_adult
-from tests.data.datasets.real import real
+from reproduction.datasets import load_adult
+from tests.reproduction.datasets.real import real
 
 LETTERS = ["b", "a", "b", "c", "b", "a"]
 

@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 from llpgan import Bags
-from llpgan.data.bagging.noise import gaussian_deviation, gaussian_noise, laplace_noise, rounded, swapped
+from llpgan.data.bagging import gaussian_deviation, gaussian_noise, laplace_noise, round_proportions, swap_labels
 
 SEEDS = st.integers(0, 2**32 - 1)
 NOISES = [
     partial(laplace_noise, epsilon=0.3),
     partial(gaussian_noise, epsilon=0.3, delta=1e-3),
-    partial(swapped, share=0.6),
+    partial(swap_labels, share=0.6),
 ]
 
 
@@ -93,7 +93,7 @@ def test_little_noise_changes_little():
 def test_rounded_proportions_were_multiples_of_the_step(step, seed):
     bags = some_bags(size=7, seed=seed)
     steps = np.round(bags.proportions / step)
-    found = rounded(bags, step).proportions
+    found = round_proportions(bags, step).proportions
     np.testing.assert_allclose(found.sum(axis=1), 1)
     some = steps.sum(axis=1) > 0
     np.testing.assert_allclose(found[some] * steps[some].sum(axis=1, keepdims=True), steps[some], atol=1e-9)
@@ -102,7 +102,7 @@ def test_rounded_proportions_were_multiples_of_the_step(step, seed):
 
 def test_shares_that_all_round_to_nothing_are_told_as_equal():
     bags = Bags.from_labels(np.eye(30), np.arange(30), np.zeros(30, int))
-    assert rounded(bags, 0.1).proportions == pytest.approx(np.full((1, 30), 1 / 30))
+    assert round_proportions(bags, 0.1).proportions == pytest.approx(np.full((1, 30), 1 / 30))
 
 
 @given(st.integers(1, 30), st.floats(0, 1), SEEDS)
@@ -110,7 +110,7 @@ def test_swapped_bags_keep_the_set_of_proportions(n_bags, share, seed):
     weights = np.arange(1, n_bags + 1) / (n_bags + 1)  # all different
     bags = Bags(np.zeros((n_bags, 1)), np.arange(n_bags), np.column_stack([weights, 1 - weights]),
                 tuple(range(n_bags)), np.arange(2))  # fmt: skip
-    found = swapped(bags, share, seed).proportions
+    found = swap_labels(bags, share, seed).proportions
     moved = (found != bags.proportions).any(axis=1).sum()
     n_chosen = round(share * n_bags)
     assert moved == (n_chosen if n_chosen > 1 else 0)  # one alone has none to exchange with
@@ -125,8 +125,8 @@ def test_swapped_bags_keep_the_set_of_proportions(n_bags, share, seed):
         (partial(gaussian_noise, epsilon=-1, delta=0.1, seed=0), "epsilon must be a number above 0, got -1"),
         (partial(gaussian_noise, epsilon=1, delta=0, seed=0), "delta must lie between 0 and 1, got 0"),
         (partial(gaussian_noise, epsilon=1, delta=1, seed=0), "delta must lie between 0 and 1, got 1"),
-        (partial(rounded, step=0), "the step must lie between 0 and 1, got 0"),
-        (partial(swapped, share=1.5, seed=0), "the share of bags must lie between 0 and 1, got 1.5"),
+        (partial(round_proportions, step=0), "the step must lie between 0 and 1, got 0"),
+        (partial(swap_labels, share=1.5, seed=0), "the share of bags must lie between 0 and 1, got 1.5"),
     ],
 )
 def test_parameters_that_cannot_be(noise, message):

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from llpgan import DLLP, Bags, MeanMap
 from llpgan.evaluation import learning_curve
-from llpgan.evaluation.selection import compare
+from llpgan.evaluation.compare import compare
 from llpgan.report import (
     ComparisonDisplay,
     GroupSharesDisplay,
@@ -17,8 +17,8 @@ from llpgan.report import (
     ProportionDisplay,
     ReliabilityDisplay,
 )
-from llpgan.report.displays.name_placing import place_names
-from tests.evaluation.selection.test_compare import Failing
+from llpgan.report.drawing import place_names
+from tests.evaluation.test_compare import Failing
 
 HISTORY = [
     {"epoch": 1, "proportion_loss": 0.7, "held_out_loss": 0.8, "held_out_error": 0.0, "seconds": 1.0},

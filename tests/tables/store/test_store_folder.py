@@ -11,11 +11,11 @@ import pytest
 
 import llpgan
 from llpgan import DLLP, LLPGAN, AutoLLP, BagLogistic, Bags
-from llpgan.bags.stored_instances import StoredInstances
+from llpgan.bags.on_disk import StoredInstances
 from llpgan.cli import main
-from llpgan.tables import rows
+from llpgan.tables import read as rows
 from llpgan.tables.store import is_store, open_store, store_bags
-from llpgan.utils.checked_json import read_sealed, write_sealed
+from llpgan.utils.json_files import read_sealed, write_sealed
 
 pytestmark = pytest.mark.filterwarnings("ignore:column")
 
@@ -216,7 +216,7 @@ def test_predictions_of_an_array_in_a_file(files, capsys):
 
 
 def test_without_a_method_a_store_is_learned_as_other_tables(store):
-    from llpgan.evaluation.selection.default_method import default_method
+    from llpgan.evaluation.choose import default_method
 
     assert isinstance(default_method(open_store(store)).method, AutoLLP)
     shutil.rmtree(store)

@@ -18,8 +18,11 @@ from PIL import Image
 from sklearn.base import clone
 
 from llpgan import DLLP, BagBoosting, BagLogistic, Bags, Columns, InvCal, LaplacianMeanMap, MeanMap
-from llpgan.tables import column_summary, csv_blocks, rows
-from llpgan.tables.store import external_sort, open_store, store_bags, store_tables
+from llpgan.tables import columns as column_summary
+from llpgan.tables import read as csv_blocks
+from llpgan.tables import read as rows
+from llpgan.tables import store as external_sort
+from llpgan.tables.store import open_store, store_bags, store_tables
 
 pytestmark = pytest.mark.filterwarnings("ignore:column")
 
@@ -180,7 +183,7 @@ WRONG = {
 
 @pytest.mark.parametrize(("options", "said"), WRONG.values(), ids=WRONG)
 def test_what_is_wrong_is_said_and_leaves_nothing(files, in_small_parts, options, said, monkeypatch):
-    monkeypatch.setattr("llpgan.tables.bag_counting.MOST_LABELS", 3)
+    monkeypatch.setattr("llpgan.tables.join.MOST_LABELS", 3)
     before = sorted(files.iterdir())
     with pytest.raises(ValueError, match=said):
         store_tables("people.parquet", "store", **{"proportions": "results.parquet", **options})
@@ -256,7 +259,7 @@ def test_a_file_that_is_cut_short_or_empty_is_refused(files, people, results):
 
 
 def test_rows_that_change_between_the_two_readings_are_noticed(files, people, results, monkeypatch):
-    from llpgan.tables.store import store_writing
+    from llpgan.tables import store as store_writing
 
     write = store_writing._write_rows
 

@@ -1,0 +1,87 @@
+"""The shift and scale of columns."""
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from llpgan.bags.checks import check_finite
+from llpgan.utils.arrays import Array
+
+_CHUNK_ROWS = 4096
+TO_ZERO = float(
+    np.finfo(np.float32).max
+)  # a scale that leaves nothing of a column; finite, so that sums of it are
+_ROUNDING = 16  # units in the last place: a column that varies by no more is constant
+
+
+def fit_scales(table: Array, weights: Array | None = None) -> tuple[Array, Array]:
+    """Mean and standard deviation of each column; ``TO_ZERO`` for a constant one, so that it becomes zero.
+
+    A column that varies by no more than rounding is constant too: it tells nothing, whatever its size.
+
+    >>> fit_scales(np.array([[0.0, 5.0, 1e18], [4.0, 5.0, 1e18 + 128]]))[1]
+    array([2.00000000e+00, 3.40282347e+38, 3.40282347e+38])
+    """
+    mean, deviation = column_moments(table, weights)
+    return mean, np.where(is_constant(mean, deviation), TO_ZERO, deviation)
+
+
+def is_constant(mean: Array, deviation: Array, precision: DTypeLike = np.float64) -> NDArray[np.bool_]:
+    """Which columns vary by no more than rounding."""
+    kind = np.finfo(precision)
+    return np.asarray((deviation <= _ROUNDING * float(kind.eps) * np.abs(mean)) | (deviation < float(kind.tiny)))
+
+
+def robust_scale(table: Array, weights: Array | None = None) -> tuple[Array, Array]:
+    """The same, but a sixth of a column's range where that is more, which is about the deviation of a bell curve.
+
+    A column that is nearly always the same, such as a pixel of the margin, is then not blown up by its deviation.
+
+    >>> robust_scale(np.array([[6.0]] + [[0.0]] * 99))[1]
+    array([1.])
+    """
+    mean, deviation = fit_scales(table, weights)
+    low = np.min([chunk.min(axis=0) for chunk in row_chunks(table)], axis=0)
+    high = np.max([chunk.max(axis=0) for chunk in row_chunks(table)], axis=0)
+    return mean, np.maximum(deviation, (high - low) / 6)
+
+
+def column_moments(table: Array, weights: Array | None = None) -> tuple[Array, Array]:
+    """Mean and standard deviation of each column, rows weighted or not.
+
+    Sums are of differences from the first row: a constant column has exactly its value as mean, and deviation 0.
+    A value that is not finite is refused, also in a file that was said to hold none.
+
+    >>> column_moments(np.full((3, 1), 0.1))
+    (array([0.1]), array([0.]))
+    """
+    first = np.asarray(table[:1], dtype=np.float64)[0]
+    total, reach, squares = np.zeros((3, table.shape[1]))
+    n = len(table) if weights is None else float(weights.sum())
+    for chunk, times in zip(row_chunks(table), _times(weights, len(table)), strict=True):
+        from_first = chunk - first
+        total += from_first.sum(axis=0) if times is None else times @ from_first
+        reach = np.maximum(reach, np.abs(from_first).max(axis=0))
+    mean = first + total / n
+    if not np.isfinite(mean).all():
+        check_finite(table)
+    unit = np.where(reach > 0, reach, 1.0)  # so that no square is beyond double precision, or rounded to zero
+    for chunk, times in zip(row_chunks(table), _times(weights, len(table)), strict=True):
+        around = np.square((chunk - mean) / unit)
+        squares += around.sum(axis=0) if times is None else times @ around
+    return mean, unit * np.sqrt(squares / n)
+
+
+def row_chunks(instances: Array) -> Iterator[Array]:
+    """The instances, some thousand at a time, in double precision."""
+    return (
+        np.asarray(instances[start : start + _CHUNK_ROWS], dtype=np.float64)
+        for start in range(0, len(instances), _CHUNK_ROWS)
+    )
+
+
+def _times(weights: Array | None, n_rows: int) -> Iterator[Array | None]:
+    """The weights of the rows of each chunk."""
+    starts = range(0, n_rows, _CHUNK_ROWS)
+    return (None if weights is None else weights[start : start + _CHUNK_ROWS] for start in starts)

@@ -1,0 +1,418 @@
+"""``llpgan predict``, ``shares``, ``export`` and ``demo``."""
+
+import shutil
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from itertools import chain
+from pathlib import Path
+from typing import Any, Literal
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from llpgan.bags import Bags
+from llpgan.cli.console import make_console
+from llpgan.cli.fit import collect_fit_report, open_model, open_model_stream, read_instances, read_labels
+from llpgan.cli.main import make_visible
+from llpgan.cli.options import read_names
+from llpgan.data.election import LABEL, PEOPLE, RESULTS, Election, load_election
+from llpgan.ecological.shares import GroupShares, group_text, shares_by_columns
+from llpgan.evaluation import label_scores
+from llpgan.methods.bag_logistic import BagLogistic
+from llpgan.methods.base import LLPClassifier
+from llpgan.methods.dllp import DLLP
+from llpgan.persistence import load, save
+from llpgan.persistence.model import MODEL_FOLDER, files_of_model
+from llpgan.persistence.onnx import to_onnx
+from llpgan.report import shares_page
+from llpgan.report.page import saved_pages
+from llpgan.tables import Rows, RowStream
+from llpgan.tables.columns import plain_values
+from llpgan.tables.spec import check_names
+from llpgan.utils.arrays import Array
+from llpgan.utils.files import claim_folder, output_file, output_if_named
+
+
+def predict(
+    model: str,
+    data: str,
+    *,
+    out: str = "predictions.csv",
+    keep: str = "",
+    image: str | None = None,
+    resize: bool = False,
+    overwrite: bool = False,
+) -> int:
+    """Predict the class of each row, with the probability of every class, in the order of the rows.
+
+    The rows are read and predicted part by part, so that memory does not depend on their number.
+
+    Parameters
+    ----------
+    model : str
+        The folder of a saved model.
+    data : str
+        A file like that of the training, a folder of Parquet files or of images, or one image. The columns may be
+        in another order.
+    out : str, default="predictions.csv"
+        The file for predictions: .csv, .csv.gz or .parquet.
+    keep : str, default=""
+        The columns of the data to copy to the predictions, such as id,state.
+    image : str, default=None
+        The column that holds the paths of images. None means the same name as in the training.
+    resize : bool, default=False
+        Resize images to the size of the training images.
+    overwrite : bool, default=False
+        Replace a file that is there.
+
+    Examples
+    --------
+    llpgan predict model people.csv --keep id,state --out predictions.csv
+    """
+    writer = _writer(out)
+    with output_file(Path(out), overwrite=overwrite, inputs=[data, *files_of_model(model)]) as aside:
+        loaded, stream = open_model_stream(model, data, image, resize)
+        kept = [*([stream.image] if stream.image else []), *_names(keep, stream)]
+        tables = (predictions(loaded, rows, kept) for rows in stream.parts(loaded.instance_shape_))
+        n_rows = _write(tables, aside, writer)
+    make_console(stderr=True).print(f"saved {out}: {n_rows:,} row{'s' * (n_rows != 1)}")
+    return n_rows
+
+
+def predictions(model: LLPClassifier, rows: Rows, keep: Sequence[str] = ()) -> pa.Table:
+    """Kept columns, the predicted class, and a column of probabilities a class."""
+    kept = {name: plain_values(rows.column(name)) for name in keep}
+    probabilities = model.predict_encoded(read_instances(model, rows))
+    columns = {"prediction": pa.array(model.classes_[probabilities.argmax(axis=1)])}
+    columns |= {f"p_{name}": pa.array(probabilities[:, k]) for k, name in enumerate(model.classes_.tolist())}
+    if clash := kept.keys() & columns.keys():
+        raise ValueError(f"column {min(clash)!r} cannot be kept: predictions have a column of that name")
+    return pa.table(kept | columns)
+
+
+def _names(keep: str, stream: RowStream) -> Sequence[str]:
+    """One column by its name, though that may have a comma; else names between commas."""
+    return [keep] if keep in stream.schema.names else read_names(keep) or []
+
+
+def _write(tables: Iterator[pa.Table], path: Path, writer: Callable[[Path, pa.Schema], Any]) -> int:
+    first = next(tables)
+    n_rows = 0
+    with writer(path, first.schema) as opened:
+        for table in chain([first], tables):
+            opened.write_table(table)
+            n_rows += table.num_rows
+    return n_rows
+
+
+def _writer(out: str) -> Callable[[Path, pa.Schema], Any]:
+    writer = next((writer for ending, writer in _WRITERS.items() if out.lower().endswith(ending)), None)
+    if writer is None:
+        raise ValueError(f"{out}: predictions are written to a file that ends in {', '.join(_WRITERS)}")
+    return writer
+
+
+@contextmanager
+def _csv_gz(path: Path, schema: pa.Schema) -> Iterator[Any]:
+    with pa.CompressedOutputStream(str(path), "gzip") as stream, pa.csv.CSVWriter(stream, schema) as opened:
+        yield opened
+
+
+_WRITERS = {".csv": pa.csv.CSVWriter, ".csv.gz": _csv_gz, ".parquet": pa.parquet.ParquetWriter}
+
+
+def shares(
+    model: str,
+    data: str,
+    *,
+    by: Sequence[str] = (),
+    bag: str | Sequence[str] | None = None,
+    proportions: str | None = None,
+    counts: str | None = None,
+    weight: str | None = None,
+    exclude: Sequence[str] = (),
+    image: str | None = None,
+    resize: bool = False,
+    out: str | None = None,
+    differences: str | None = None,
+    html: str | None = None,
+    overwrite: bool = False,
+) -> GroupShares:
+    """Estimate the share of each class in each group of rows, with 95 % intervals.
+
+    Predictions are first changed as little as possible so that each bag has its proportions. Each share is shown
+    with the bounds that are certain (Duncan and Davis) and with the estimate of Goodman's regression.
+
+    Parameters
+    ----------
+    model : str
+        The folder of a saved model.
+    data : str
+        A file like that of the training, with the columns of the groups.
+    by : sequence of str, default=()
+        The column or columns that define the groups, such as race,college.
+    bag : str or sequence of str, default=None
+        The column or columns that say which bag a row belongs to.
+    proportions : str, default=None
+        A table with one row per bag: the columns of the bag, and one column per class. Without it and without
+        ``counts``, shares are those of the predictions as they are, and have no intervals.
+    counts : str, default=None
+        A table like ``proportions`` that holds counts.
+    weight : str, default=None
+        The column that says how much each row counts, such as survey weights. None means that all rows count the
+        same.
+    exclude : sequence of str, default=()
+        The classes to leave out after the estimate, such as abstained. Shares are then among the others.
+    image : str, default=None
+        The column that holds the paths of images. None means the same name as in the training.
+    resize : bool, default=False
+        Resize images to the size of the training images.
+    out : str, default=None
+        A file (.csv) for the shares, which are always shown.
+    differences : str, default=None
+        A file (.csv) for the differences between all pairs of groups.
+    html : str, default=None
+        A file (.html) for a page with a chart and tables.
+    overwrite : bool, default=False
+        Replace files that are there.
+
+    Examples
+    --------
+    llpgan shares model people.csv --by race,college --bag state --proportions results.csv --out shares.csv
+    """
+    if not by:
+        raise ValueError("no column tells the group of a row (by): name one, or several between commas")
+    for path in (out, differences):
+        _refuse_other_ending(path)
+    inputs = [data, proportions, counts, *files_of_model(model)]
+    with (
+        output_if_named(out, overwrite=overwrite, inputs=inputs) as aside,
+        output_if_named(differences, overwrite=overwrite, inputs=[*inputs, out]) as aside_differences,
+        output_if_named(html, overwrite=overwrite, inputs=[*inputs, out, differences]) as page,
+    ):
+        loaded, rows = open_model(model, data, image, resize, ids=() if bag is None else check_names(bag, "bag"))
+        probabilities = loaded.predict_encoded(read_instances(loaded, rows))
+        found = shares_by_columns(
+            rows, probabilities, loaded.classes_, by, bag, proportions, counts, weight, exclude
+        )
+        if found.covariance is None:
+            warnings.warn(
+                "shares are those of the predictions as they are, without intervals: give the bag of each row and "
+                "the proportions or counts of bags to match them (bag) (proportions)",
+                stacklevel=1,
+            )
+        make_console().print(as_table(found, by))
+        if aside is not None:
+            pa.csv.write_csv(pa.table(_as_text(found.columns(by, "class"))), aside)
+        if aside_differences is not None:
+            pa.csv.write_csv(pa.table(difference_columns(found)), aside_differences)
+        if page is not None:
+            given = proportions or counts
+            origin = "" if given is None else f"predictions are matched to the proportions of {given}"
+            page.write_text(
+                shares_page(Path(data).name, type(loaded).__name__, origin, found, by), encoding="utf-8"
+            )
+    return found
+
+
+def _refuse_other_ending(path: str | None) -> None:
+    if path is not None and Path(path).suffix.lower() != ".csv":
+        raise ValueError(f"{path}: shares are written to a file that ends in .csv")
+
+
+def _as_text(columns: dict[str, list[Any]]) -> dict[str, list[Any]]:
+    """Groups and classes as text, so that a column may hold values of several types."""
+    figures = {"size", "share", "low", "high", "lowest", "highest", "goodman"}
+    return {
+        name: values if name in figures else [None if value is None else str(value) for value in values]
+        for name, values in columns.items()
+    }
+
+
+def difference_columns(found: GroupShares) -> dict[str, list[Any]]:
+    """One row for each pair of groups and class: by how much the first group's share exceeds the second's."""
+    rows = found.differences()
+    return {
+        "group": [group_text(row[0]) for row in rows],
+        "minus": [group_text(row[1]) for row in rows],
+        "class": [str(row[2]) for row in rows],
+        "difference": [row[3].value for row in rows],
+        "low": [row[3].low for row in rows],
+        "high": [row[3].high for row in rows],
+    }
+
+
+def as_table(found: GroupShares, by: Sequence[str]) -> Table:
+    """The shares for the terminal."""
+    table = Table(", ".join(by), "rows", "class", "share", "95 % interval", "certain", "Goodman")
+    columns = found.columns([f"by {name}" for name in by], "class")
+    for row, name in enumerate(columns["class"]):
+        group = group_text(tuple(columns[f"by {column}"][row] for column in by))
+        ends = (
+            "none" if columns["low"][row] is None else f"{columns['low'][row]:.3f} to {columns['high'][row]:.3f}"
+        )
+        goodman = columns["goodman"][row]
+        table.add_row(
+            group,
+            f"{columns['size'][row]:,.0f}",
+            str(name),
+            f"{columns['share'][row]:.3f}",
+            ends,
+            f"{columns['lowest'][row]:.3f} to {columns['highest'][row]:.3f}",
+            "" if goodman is None else f"{goodman:.3f}",
+        )
+    return table
+
+
+def export(
+    format: Literal["onnx"],  # noqa: A002, the word that users give
+    model: str,
+    *,
+    out: str = "model.onnx",
+    overwrite: bool = False,
+) -> None:
+    """Write a saved model with its preprocessing as one file for onnxruntime.
+
+    Parameters
+    ----------
+    format : {"onnx"}
+        The word onnx.
+    model : str
+        The folder of a saved model.
+    out : str, default="model.onnx"
+        The file to write.
+    overwrite : bool, default=False
+        Replace a file that is there.
+    """
+    with output_file(Path(out), overwrite=overwrite, inputs=files_of_model(model)) as aside:
+        exported = to_onnx(load(model))
+        aside.write_bytes(exported.SerializeToString())
+    inputs = ", ".join(value.name for value in exported.graph.input)
+    make_console(stderr=True).print(f"saved {out}: inputs {inputs}")
+
+
+_SHOWN_STATES = ("California", "Ohio", "Wyoming")
+_SHOWN_PEOPLE = ("state", "age", "race", "ideology", "party_id")
+
+
+def demo(out: str = "demo", random_state: int = 0, epochs: int = 100, overwrite: bool = False) -> None:
+    """Learn the votes of single people from the official results of 51 states, and compare with their answers.
+
+    Parameters
+    ----------
+    out : str, default="demo"
+        The folder for the model, its report, and a copy of the two tables to try the other commands on.
+    random_state : int, default=0
+        The seed. The same seed gives the same model.
+    epochs : int, default=100
+        The number of passes of the network over the bags. Fewer take less time.
+    overwrite : bool, default=False
+        Replace the model and the two tables that are there.
+    """
+    folder = Path(out)
+    with ExitStack() as stack:
+        stack.enter_context(claim_folder(folder / "model", MODEL_FOLDER, overwrite=overwrite))
+        for table in (PEOPLE, RESULTS):
+            copy = output_file(folder / table.name, overwrite=overwrite, inputs=[PEOPLE, RESULTS])
+            shutil.copyfile(table, stack.enter_context(copy))
+        _show(folder, random_state, epochs, overwrite)
+
+
+def _show(folder: Path, random_state: int, epochs: int, overwrite: bool) -> None:
+    console = Console(highlight=False)
+    election = load_election()
+    _introduce(console, election)
+    console.print("Learning from the 51 results alone, with a network and with logistic regression:")
+    models = [DLLP(random_state=random_state, epochs=epochs, verbose=True), BagLogistic(random_state=random_state)]
+    found = {f"{type(model).__name__}, from 51 results": _from_results(model, election) for model in models}
+    found[f"logistic regression, from {len(election.votes):,} votes"] = from_every_vote(election)
+    console.print(_comparison(found, election))
+    best = models[-1]
+    console.print(_some_people(best, election))
+    _keep(best, election.bags, folder, overwrite)
+    console.print(_what_next(folder), soft_wrap=True)
+
+
+def _introduce(console: Console, election: Election) -> None:
+    bags = election.bags
+    console.print(
+        f"[bold]51 numbers in, individual voters out.[/bold] Of each state only its official result in the "
+        f"election of 2016 is known. Of {len(election.votes):,} voters of a survey we know the state, age, race, "
+        f"ideology and other answers; how they voted is hidden.\n"
+    )
+    table = Table("state", "voters asked", "official share of Trump", title="What is known", title_justify="left")
+    for state in _SHOWN_STATES:
+        place = bags.bag_ids.index(state)
+        table.add_row(state, f"{bags.sizes[place]:,}", f"{bags.proportions[place, 1]:.1%}")
+    table.add_row("... 48 more", f"{len(election.votes):,} in all", "")
+    console.print(table)
+
+
+def _from_results(model: LLPClassifier, election: Election) -> Array:
+    return model.fit_bags(election.bags).predict_proba(election.bags)
+
+
+def _comparison(found: dict[str, Array], election: Election) -> Table:
+    table = Table("", "right (%)", "AUC", title="Judged by the hidden votes of all voters", title_justify="left")
+    commonest = 100 * float((election.votes == "other").mean())
+    table.add_row("always the commonest class", f"{commonest:.1f}", "0.500")
+    for name, probabilities in found.items():
+        scores = label_scores(election.votes, probabilities, election.bags.classes)
+        assert scores.auc is not None
+        table.add_row(name, f"{100 * scores.accuracy.value:.1f}", f"{scores.auc.value:.3f}")
+    return table
+
+
+def from_every_vote(election: Election) -> Array:
+    """What full supervision predicts from the same columns: each fifth of the people from the others' votes."""
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.model_selection import cross_val_predict
+
+    instances, logistic = election.bags.instances, LogisticRegression(max_iter=1000)
+    predicted: Array = cross_val_predict(logistic, instances, election.votes, method="predict_proba")
+    return predicted
+
+
+def _some_people(model: LLPClassifier, election: Election, n: int = 8) -> Table:
+    """The first rows of the table, one by one."""
+    people = election.people.select(_SHOWN_PEOPLE).slice(0, n).to_pylist()
+    probabilities = model.predict_proba(election.people.slice(0, n))[:, 1]
+    table = Table(*_SHOWN_PEOPLE, "P(Trump)", "voted", title="The first voters", title_justify="left")
+    for person, probability, vote in zip(people, probabilities, election.votes, strict=False):
+        table.add_row(*map(_describe_person, person.values()), f"{probability:.2f}", _mark(vote, probability))
+    return table
+
+
+def _mark(vote: str, probability: float) -> str:
+    right = (vote == "trump") == (probability > 0.5)
+    return f"[green]{vote}[/green]" if right else f"[red]{vote}[/red]"
+
+
+def _describe_person(value: Any) -> str:
+    return "?" if value is None else str(value)
+
+
+def _keep(model: LLPClassifier, bags: Bags, folder: Path, overwrite: bool) -> None:
+    """The model with its report."""
+    labels = read_labels(str(PEOPLE), LABEL, model)
+    story = collect_fit_report(model, bags, str(PEOPLE), labels, f"proportions: those of {RESULTS.name}")
+    save(model, folder / "model", overwrite=overwrite, pages=saved_pages(model, story))
+
+
+def _what_next(folder: Path) -> str:
+    model, people, results = (
+        escape(make_visible(str(folder / name))) for name in ("model", PEOPLE.name, RESULTS.name)
+    )
+    return (
+        f"\nThe model is in [bold]{model}[/bold]; a browser shows its report, "
+        f"[bold]{model}/report.html[/bold].\n"
+        f"The same by hand, and with other methods (--method LLPGAN):\n\n"
+        f"  llpgan fit {people} --bag state --proportions {results} --label {LABEL} --out my_model\n"
+        f"  llpgan predict my_model {people} --out predictions.csv\n"
+        f"  llpgan evaluate my_model {people} --label {LABEL}\n"
+    )

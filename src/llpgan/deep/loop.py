@@ -1,0 +1,415 @@
+"""One loop for every objective: epochs over bags, averaged weights, held-out bags, checkpoints."""
+
+import io
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from lightning_fabric import Fabric
+from torch import Tensor, nn
+from torch.optim.swa_utils import AveragedModel
+
+from llpgan.deep.batches import BagBatch, BagDataset
+from llpgan.deep.chunks import apply_chunked, as_tensor
+from llpgan.deep.devices import Ranks, cuda_devices, explain_lost_ranks
+from llpgan.deep.epochs import bag_loss, kept_epoch, paired_error
+from llpgan.deep.images import COARSEST, Augment, set_image_scale, side_share
+from llpgan.deep.objectives import Objective
+from llpgan.utils.arrays import Array
+from llpgan.utils.files import remove_leftovers, replace_file
+
+_UNKNOWN = "unknown"  # a setting that the other version of the library does not have
+
+
+class Checkpoint:
+    """One file that holds the newest state of one training.
+
+    The fingerprint says of which: a file that some other training wrote is refused, not continued.
+    """
+
+    def __init__(self, path: str | Path, fingerprint: dict[str, str]) -> None:
+        self.path = Path(path)
+        self.fingerprint = fingerprint
+
+    def load(self) -> dict[str, Any] | None:
+        """The saved state, or None where there is no file yet. Never runs code from the file."""
+        remove_leftovers(self.path)
+        if not self.path.exists():
+            return None
+        if not self.path.is_file():
+            raise ValueError(f"{self.path} is not a checkpoint: it is not a regular file")
+        try:
+            saved = torch.load(self.path, map_location="cpu", weights_only=True)
+            fingerprint, state = saved["fingerprint"], saved["state"]
+        except Exception as error:
+            raise ValueError(f"{self.path} is not a checkpoint that can be read: {error}") from error
+        self._refuse_another(fingerprint)
+        return dict(state)
+
+    def save(self, state: dict[str, Any]) -> None:
+        """Replace the file by this state, in one step."""
+        memory = io.BytesIO()  # torch does not say why it cannot write to a file
+        torch.save({"fingerprint": self.fingerprint, "state": state}, memory)
+        with replace_file(self.path) as aside:
+            aside.write_bytes(memory.getbuffer())
+
+    def _refuse_another(self, fingerprint: dict[str, str]) -> None:
+        differing = [
+            f"{name} was {fingerprint.get(name, _UNKNOWN)}, is {self.fingerprint.get(name, _UNKNOWN)}"
+            for name in sorted(fingerprint.keys() | self.fingerprint.keys())
+            if fingerprint.get(name) != self.fingerprint.get(name)
+        ]
+        if differing:
+            raise ValueError(
+                f"{self.path} belongs to another training ({'; '.join(differing)}): "
+                f"delete it, or name another file"
+            )
+
+
+Row = dict[str, float]
+History = list[Row]
+Listener = Callable[[Row], None]
+Monitor = Callable[[nn.Module], Mapping[str, float]]
+_PREDICTED_AT_ONCE = 1024
+Correction = Callable[[Array], Array]  # from a classifier's posteriors to what is predicted
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How long to train, and how to end it."""
+
+    epochs: int
+    bags_a_step: int
+    seed: int
+    warm_up: float = 0.0
+    decay_from: float = 0.5
+    average: float = 0.999
+    patience: int | None = None
+    augment: Augment | None = None
+    coarse_until: float = 0.0
+    coarsest: float = COARSEST
+
+    def rate_share(self, progress: float) -> float:
+        """The learning rate at this part of the training: rising linearly, full, then falling linearly to zero."""
+        rising = 1.0 if progress >= self.warm_up else progress / self.warm_up
+        falling = 1.0 if progress < self.decay_from else (1 - progress) / (1 - self.decay_from)
+        return min(rising, falling)
+
+    @property
+    def coarse_epochs(self) -> int:
+        """How many epochs, the first ones, begin with images smaller than they are."""
+        return sum(epoch / self.epochs < self.coarse_until for epoch in range(self.epochs))
+
+
+@dataclass
+class Run:
+    """The state of a training: all that a checkpoint holds."""
+
+    objective: Objective
+    averaged: "Averaged"
+    history: History = field(default_factory=list)
+    best: dict[str, Tensor] | None = None
+    best_losses: list[float] | None = None
+
+    def state(self) -> dict[str, Any]:
+        """What a checkpoint holds of it."""
+        players = {
+            name: {"network": player.bare.state_dict(), "optimiser": player.optimiser.state_dict()}
+            for name, player in self.objective.players.items()
+        }
+        return {
+            "players": players,
+            "averaged": self.averaged.state_dict(),
+            "history": self.history,
+            "best": self.best,
+            "best_losses": self.best_losses,
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from a saved state."""
+        for name, player in self.objective.players.items():
+            player.bare.load_state_dict(state["players"][name]["network"])
+            player.optimiser.load_state_dict(state["players"][name]["optimiser"])
+        self.averaged.load_state_dict(state["averaged"])
+        self.history = state["history"]
+        self.best, self.best_losses = state["best"], state["best_losses"]
+
+    def goes_on(self, plan: Plan) -> bool:
+        """Whether epochs are left, and patience."""
+        if len(self.history) >= plan.epochs:
+            return False
+        return plan.patience is None or self._epochs_since_best(plan.coarse_epochs) < plan.patience
+
+    def judged(self, losses: list[float], plan: Plan) -> Row:
+        """What held-out bags say of this epoch, beside the best until now of those with images of full size."""
+        if len(self.history) <= plan.coarse_epochs:
+            self.best_losses = None
+        if self.best_losses is None or np.mean(losses) < np.mean(self.best_losses):
+            self.best_losses = losses
+        error = paired_error(np.array(losses), np.array(self.best_losses))
+        return {"held_out_loss": float(np.mean(losses)), "held_out_error": error}
+
+    def note(self, row: Row, plan: Plan) -> None:
+        """Enter an epoch's row, and keep the weights if held-out bags find no epoch with full size better."""
+        self.history.append(row)
+        if kept_epoch(self.history[plan.coarse_epochs :]) == row["epoch"]:
+            weights = self.averaged.module.state_dict()
+            self.best = {name: value.clone() for name, value in weights.items()}
+
+    def classifier(self) -> nn.Module:
+        """The averaged classifier: of the epoch that held-out bags choose, else of the last."""
+        if self.best is not None:
+            self.averaged.module.load_state_dict(self.best)
+        set_image_scale(self.averaged.module, 1.0)
+        return self.averaged.module.eval()
+
+    def _epochs_since_best(self, first: int) -> int:
+        """Since the best epoch after the first so many, which may not have learned to meet held-out bags."""
+        losses = [row["held_out_loss"] for row in self.history[first:]]
+        return len(losses) - 1 - int(np.argmin(losses)) if losses else 0
+
+
+def train(
+    objective: Objective,
+    bags: BagDataset,
+    plan: Plan,
+    fabric: Fabric,
+    *,
+    held_out: BagDataset | None = None,
+    correction: Correction | None = None,
+    monitor: Monitor | None = None,
+    checkpoint: Checkpoint | None = None,
+    listeners: Iterable[Listener] = (),
+) -> tuple[nn.Module, History]:
+    """Train the objective's players on the bags; return the classifier and one dict per epoch.
+
+    Random numbers are a function of the plan's seed and the epoch alone, and the caller's are left as they
+    were, so a run that goes on from a checkpoint ends as one that was never interrupted.
+    """
+    classifier = objective.players["classifier"]
+    run, ranks = Run(objective, Averaged(classifier.bare, plan.average)), classifier.ranks
+    again = "start it again" if checkpoint is None else f"start it again, and it goes on from {checkpoint.path}"
+    own_random = torch.random.fork_rng(devices=cuda_devices(fabric))
+    with explain_lost_ranks(ranks, again), own_random, denormals_as_zero():
+        if checkpoint is not None and (state := ranks.from_first(checkpoint.load)) is not None:
+            run.restore(state)
+        while run.goes_on(plan):
+            epoch = len(run.history)
+            ranks.begin_epoch(_epoch_seed(plan.seed, epoch))
+            started = time.perf_counter()
+            row = {"epoch": epoch + 1, **_train_epoch(run, bags, plan, fabric.device)}
+            row["seconds"] = time.perf_counter() - started
+            judged = ranks.from_first(lambda: _judge(run, plan, fabric, held_out, correction, monitor))
+            run.note(row | judged, plan)
+            if ranks.is_first:
+                _report_epoch(run, checkpoint, listeners)
+    return run.classifier(), run.history
+
+
+@torch.no_grad()
+def score_held_out_bags(
+    classifier: nn.Module, bags: BagDataset, device: torch.device, correction: Correction | None = None
+) -> list[float]:
+    """The cross-entropy of each bag that the classifier was not trained on, by what it would predict."""
+    classifier.eval()
+    losses = []
+    for bag in bags.which:
+        rows = bags.bags.rows_of(int(bag))
+        posteriors = predict_posteriors(classifier, bags.bags.instances, device, rows)
+        predicted = posteriors if correction is None else correction(posteriors)
+        weights = None if bags.bags.uneven_weights is None else bags.bags.uneven_weights[rows]
+        mean = np.average(predicted, axis=0, weights=weights)
+        if bags.bags.known is None:
+            losses.append(bag_loss(bags.bags.proportions[bag], mean))
+        else:
+            losses.append(float(bags.bags.known.of(np.array([bag])).losses(mean[None])[0]))
+    return losses
+
+
+@torch.no_grad()
+def predict_posteriors(
+    classifier: nn.Module, instances: Array, device: torch.device, rows: Array | None = None
+) -> Array:
+    """A classifier's posteriors of the instances, or of some rows of them, a part at a time."""
+    n = len(instances) if rows is None else len(rows)
+    found = []
+    for start in range(0, max(n, 1), _PREDICTED_AT_ONCE):
+        part = slice(start, start + _PREDICTED_AT_ONCE)
+        logits, _ = classifier(as_tensor(instances[part if rows is None else rows[part]]).to(device))
+        found.append(logits.double().softmax(1).cpu().numpy())
+    return np.concatenate(found)
+
+
+def _report_epoch(run: Run, checkpoint: Checkpoint | None, listeners: Iterable[Listener]) -> None:
+    if checkpoint is not None:
+        checkpoint.save(run.state())
+    for listener in listeners:
+        listener(run.history[-1])
+
+
+def _train_epoch(run: Run, bags: BagDataset, plan: Plan, device: torch.device) -> Row:
+    players, epoch, n_steps = run.objective.players, len(run.history), bags.n_steps(plan.bags_a_step)
+    for player in players.values():
+        player.network.train()
+    totals: dict[str, Tensor] = defaultdict(lambda: torch.zeros(()))
+    for step, batch in enumerate(bags.steps(plan.bags_a_step, plan.seed, epoch)):
+        progress = (epoch + step / n_steps) / plan.epochs
+        for player in players.values():
+            player.slow_to(plan.rate_share(progress))
+        set_image_scale(players["classifier"].bare, side_share(progress, plan.coarse_until, plan.coarsest))
+        run.objective.pace(progress)
+        seen = augment_batch(batch.to(device), plan.augment, players["classifier"].ranks)
+        for name, loss in run.objective.step(seen).items():
+            totals[name] = totals[name] + loss.detach()
+        run.averaged.follow()
+    trained_at = side_share(progress, plan.coarse_until, plan.coarsest)
+    set_image_scale(run.averaged.module, trained_at)  # to be judged as it was trained
+    return {name: total.item() / n_steps for name, total in totals.items()}
+
+
+def augment_batch(batch: BagBatch, augment: Augment | None, ranks: Ranks) -> BagBatch:
+    """The batch with its instances changed at random; bags and proportions stay."""
+    if augment is None:
+        return batch
+    with ranks.own_random():
+        return batch._replace(instances=apply_chunked(batch.instances, augment))
+
+
+def _judge(
+    run: Run,
+    plan: Plan,
+    fabric: Fabric,
+    held_out: BagDataset | None,
+    correction: Correction | None,
+    monitor: Monitor | None,
+) -> Row:
+    classifier = run.averaged.module.eval()
+    row: Row = {}
+    if held_out is not None:
+        row = run.judged(score_held_out_bags(classifier, held_out, fabric.device, correction), plan)
+    return row if monitor is None else row | dict(monitor(classifier))
+
+
+@contextmanager
+def denormals_as_zero() -> Iterator[None]:
+    """Numbers below 1e-38 count as zero: a network that is sure has many in its gradients, and each is slow.
+
+    With them, a step of DLLP on MNIST took five times as long after some epochs.
+    """
+    was = bool(torch.tensor(1e-38) * 0.1 == 0)
+    torch.set_flush_denormal(True)
+    try:
+        yield
+    finally:
+        torch.set_flush_denormal(was)
+
+
+class Averaged(AveragedModel):
+    """An exponential moving average of the weights, quicker at the start, when they are far from good.
+
+    The lists of tensors are made once: looking for them at every step takes a seventh of a small network's time.
+    """
+
+    def __init__(self, classifier: nn.Module, decay: float) -> None:
+        super().__init__(classifier)
+        self.decay = decay
+        pairs = [*zip(_tensors(self.module), _tensors(classifier), strict=True)]
+        self.smooth = [pair for pair in pairs if pair[0].is_floating_point()]
+        self.counts = [pair for pair in pairs if not pair[0].is_floating_point()]
+
+    @torch.no_grad()
+    def follow(self) -> None:
+        """Move towards the weights as they are now; the first time, all the way."""
+        n = int(self.n_averaged)
+        decay = min(self.decay, (1 + n) / (10 + n)) if n else 0.0
+        averages, weights = (list(side) for side in zip(*self.smooth, strict=True))
+        torch._foreach_lerp_(averages, weights, 1 - decay)
+        for average, count in self.counts:
+            average.copy_(count)
+        self.n_averaged += 1
+
+
+def _tensors(network: nn.Module) -> list[Tensor]:
+    return [*network.parameters(), *network.buffers()]
+
+
+def _epoch_seed(seed: int, epoch: int) -> int:
+    return int(np.random.SeedSequence([seed, epoch]).generate_state(1, np.uint64)[0])
+
+
+_LINES = 5  # of progress, where there is no terminal
+
+
+@contextmanager
+def progress_listener(title: str, epochs: int) -> Iterator[Listener]:
+    """How far a training is: a bar of epochs in a terminal; elsewhere, as in a log file, a few plain lines."""
+    from rich.console import Console
+
+    console = Console()
+    if console.is_terminal or console.is_jupyter:
+        with _bar(title, epochs) as bar:
+            yield bar
+    else:
+        yield _lines(title, epochs)
+
+
+def _lines(title: str, epochs: int) -> Listener:
+    """A line after the first epoch, which tells how long the others will take, and after each fifth of them."""
+    start = time.perf_counter()
+    told = {1, *(round(part * epochs / _LINES) for part in range(1, _LINES + 1))}
+
+    def show(row: Row) -> None:
+        epoch = int(row["epoch"])
+        if epoch in told:
+            seconds = time.perf_counter() - start
+            print(f"{title}: epoch {epoch} of {epochs}, {_losses(row)}; {seconds:.0f} s so far", file=sys.stderr)
+
+    return show
+
+
+@contextmanager
+def _bar(title: str, epochs: int) -> Iterator[Listener]:
+    """With the newest losses."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.table import Column
+
+    bar = (BarColumn(bar_width=16), MofNCompleteColumn(), TimeRemainingColumn(compact=True))
+    rest_of_line = Column(ratio=1, no_wrap=True, overflow="ellipsis")
+    losses = TextColumn("{task.fields[losses]}", table_column=rest_of_line)
+    with Progress(TextColumn("{task.description}"), *bar, losses, expand=True) as progress:
+        task = progress.add_task(title, total=epochs, losses="")
+
+        def show(row: Row) -> None:
+            progress.update(task, completed=row["epoch"], losses=_losses(row))
+
+        yield show
+
+
+@contextmanager
+def tensorboard_listener(folder: str | Path) -> Iterator[Listener]:
+    """A TensorBoard log of every column (needs the extra ``llpgan[tensorboard]``)."""
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError("TensorBoard is not installed: pip install 'llpgan[tensorboard]'") from error
+
+    with SummaryWriter(str(folder)) as writer:
+
+        def write(row: Row) -> None:
+            for name in row.keys() - {"epoch"}:
+                writer.add_scalar(name, row[name], int(row["epoch"]))
+
+        yield write
+
+
+def _losses(row: Row) -> str:
+    """Short, so that they fit beside the bar in a narrow terminal."""
+    shown = {name.removesuffix("_loss"): row[name] for name in row if name not in ("epoch", "seconds")}
+    return " ".join(f"{name} {value:.3g}" for name, value in shown.items())

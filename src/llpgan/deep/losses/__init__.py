@@ -1,0 +1,55 @@
+"""Losses: one pure function per equation, and one file per method; those of the paper are in ``paper_losses``."""
+
+from llpgan.deep.losses.bag_losses import (
+    BagLoss,
+    ProportionLoss,
+    bag_means,
+    bound_optimum,
+    fake_loss,
+    feature_matching,
+    instance_entropy,
+    log_bag_means,
+    nonsaturating_loss,
+    proportion_bound,
+    proportion_loss,
+    pull_away,
+    real_loss,
+    sampling_correction,
+    saturating_loss,
+    undo_bound,
+)
+from llpgan.deep.losses.counts import CountLoss
+from llpgan.deep.losses.moments import MomentLoss
+from llpgan.deep.losses.self_labels import AssignmentLoss, TransportLoss
+from llpgan.deep.losses.squares import DebiasedSquareLoss, EasyLoss
+
+__all__ = [
+    "PROPORTION_LOSSES",
+    "BagLoss",
+    "ProportionLoss",
+    "bag_means",
+    "bound_optimum",
+    "fake_loss",
+    "feature_matching",
+    "instance_entropy",
+    "log_bag_means",
+    "nonsaturating_loss",
+    "proportion_bound",
+    "proportion_loss",
+    "pull_away",
+    "real_loss",
+    "sampling_correction",
+    "saturating_loss",
+    "undo_bound",
+]
+
+#: The losses that can be named in the parameter ``proportion_loss`` of deep methods, with their default settings.
+PROPORTION_LOSSES: dict[str, ProportionLoss] = {
+    "exact": proportion_loss,
+    "moments": MomentLoss(),
+    "counts": CountLoss(),
+    "dsq": DebiasedSquareLoss(),
+    "easyllp": EasyLoss(),
+    "transport": TransportLoss(),
+    "assignment": AssignmentLoss(),
+}

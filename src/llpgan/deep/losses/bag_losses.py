@@ -1,0 +1,622 @@
+"""The losses of the paper on bags and on generated instances, one pure function per equation."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from statistics import NormalDist
+from typing import ClassVar, Self
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from numpy.typing import NDArray
+from torch import Tensor
+
+_NEGLIGIBLE = 80.0
+NEVER = -1e30  # the log of a probability of zero; finite, so that it has a gradient, which is zero
+
+
+def bag_sizes(bag_index: Tensor, n_bags: int) -> Tensor:
+    """The number of instances in each bag.
+
+    Parameters
+    ----------
+    bag_index : Tensor of shape (n_instances,)
+        The bag of each instance.
+    n_bags : int
+        How many bags there are.
+
+    Returns
+    -------
+    Tensor of shape (n_bags,), whole numbers
+    """
+    return torch.bincount(bag_index, minlength=n_bags)
+
+
+def whole_counts(proportions: Tensor, sizes: Tensor) -> Tensor:
+    """The number of members of each class, m·p, rounded by largest remainder where it is not whole.
+
+    Parameters
+    ----------
+    proportions : Tensor of shape (n_bags, n_classes)
+        The rows sum to one.
+    sizes : Tensor of shape (n_bags,)
+        How many members each bag has.
+
+    Returns
+    -------
+    Tensor of shape (n_bags, n_classes)
+        Whole numbers; each row sums to the bag's size. Of equal remainders the first class's is rounded up.
+
+    Examples
+    --------
+    >>> whole_counts(torch.tensor([[0.5, 0.3, 0.2]]), torch.tensor([4]))
+    tensor([[2, 1, 1]])
+    """
+    device = sizes.device
+    proportions, sizes = proportions.detach().cpu(), sizes.cpu()  # some devices have no double precision
+    exact = proportions.double() * sizes[:, None]
+    below = (exact + 1e-6).floor()  # single precision puts some whole numbers a little below themselves
+    missing = sizes - below.sum(1).long()
+    by_remainder = torch.argsort(exact - below, dim=1, descending=True, stable=True)
+    place = torch.argsort(by_remainder, dim=1)
+    return (below.long() + (place < missing[:, None]).long()).to(device)
+
+
+def log_sum(terms: Tensor, dim: int) -> Tensor:
+    """log Σ exp over one dimension, where many terms are :data:`NEVER`.
+
+    Terms below the largest by more than 80 count as exp(−80) of it, 2e-35: they change no digit. Exponentials of
+    still smaller numbers take ten times as long, and most terms of a product would be that small.
+
+    Parameters
+    ----------
+    terms : Tensor
+        All finite.
+    dim : int
+        The dimension that is summed over.
+
+    Returns
+    -------
+    Tensor
+        Without that dimension.
+    """
+    peak = terms.detach().amax(dim, keepdim=True)
+    return (terms - peak).clamp(min=-_NEGLIGIBLE).exp().sum(dim).log() + peak.squeeze(dim)
+
+
+def log_of_rest(logits: Tensor) -> Tensor:
+    """log(1 − f_k) of each class's posterior f = softmax(logits), without cancellation where f_k is nearly one.
+
+    Parameters
+    ----------
+    logits : Tensor of shape (n_instances, n_classes)
+        Of the network.
+
+    Returns
+    -------
+    Tensor of shape (n_instances, n_classes)
+    """
+    own = torch.eye(logits.shape[1], dtype=torch.bool, device=logits.device)
+    others = logits[:, None, :].masked_fill(own, -torch.inf)
+    return others.logsumexp(2) - logits.logsumexp(1, keepdim=True)
+
+
+def merges(sizes: Tensor, until: int = 1) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+    """Members that stand bag after bag, merged in pairs, level by level, without padding small bags to large ones.
+
+    Parameters
+    ----------
+    sizes : Tensor of shape (n_bags,)
+        How many members each bag has, at least one.
+    until : int
+        Merging ends when no bag has more nodes than this.
+
+    Yields
+    ------
+    left, right : Tensor
+        Places of the nodes that become one. In a bag with an odd number the last has no partner: its ``right`` is
+        the place behind the last node, where the caller puts a node that changes nothing.
+    sizes : Tensor of shape (n_bags,)
+        How many nodes each bag has after this level.
+
+    Examples
+    --------
+    >>> [(left.tolist(), right.tolist()) for left, right, _ in merges(torch.tensor([3, 1]))]
+    [([0, 2, 3], [1, 4, 4]), ([0, 2], [1, 3])]
+    """
+    while int(sizes.max()) > until:
+        halved = (sizes + 1) // 2
+        bag = torch.repeat_interleave(torch.arange(len(sizes), device=sizes.device), halved)
+        place = torch.arange(len(bag), device=sizes.device) - (halved.cumsum(0) - halved)[bag]
+        start = (sizes.cumsum(0) - sizes)[bag]
+        left = start + 2 * place
+        right = torch.where(2 * place + 1 < sizes[bag], left + 1, int(sizes.sum()))
+        yield left, right, halved
+        sizes = halved
+
+
+class BagLoss(ABC):
+    """Base class of losses of bags with settings of their own, for the parameter ``proportion_loss`` of a method.
+
+    Subclasses are frozen dataclasses: equal settings make equal losses, and their ``repr`` names the settings.
+    """
+
+    fewest_bags: ClassVar[int] = 1
+    """How many bags a step needs to be dealt, so that none is left with too few to compare."""
+
+    grows_with_bags: ClassVar[bool] = False
+    """Whether it is about m times the cross-entropy of the mean prediction, for bags of m instances."""
+
+    needs_whole_bags: ClassVar[bool] = False
+    """Whether samples from bags (``mini_bag_size``) are not enough."""
+
+    def largest_bag(self, n_classes: int) -> int | None:
+        """Return the size of the largest bag that the loss can take.
+
+        Parameters
+        ----------
+        n_classes : int
+            The number of classes.
+
+        Returns
+        -------
+        int or None
+            The number of instances; None if there is no limit.
+        """
+        return None
+
+    @abstractmethod
+    def __call__(
+        self, logits: Tensor, bag_index: Tensor, proportions: Tensor, full_sizes: Tensor | None = None
+    ) -> Tensor:
+        """The mean loss of the bags.
+
+        Parameters
+        ----------
+        logits : Tensor of shape (n_instances, n_classes)
+            Of the network.
+        bag_index : Tensor of shape (n_instances,)
+            The bag of each instance.
+        proportions : Tensor of shape (n_bags, n_classes)
+            The known class shares of each bag.
+        full_sizes : Tensor of shape (n_bags,), optional
+            The sizes of the bags of which the instances are samples; None if they are whole bags.
+
+        Returns
+        -------
+        Tensor without dimensions
+        """
+
+    def knowing(self, prior: tuple[float, ...]) -> Self:
+        """Return the loss for data with known overall proportions.
+
+        Parameters
+        ----------
+        prior : tuple of float
+            The proportion of each class among all instances.
+
+        Returns
+        -------
+        Self
+            A loss with this prior, or the same loss if it does not need one.
+        """
+        return self
+
+
+def refuse_samples(full_sizes: Tensor | None, what: str) -> None:
+    """Refuse samples from bags where a loss needs all members."""
+    if full_sizes is not None:
+        raise ValueError(f"{what} needs whole bags: leave mini_bag_size at None, or use another proportion_loss")
+
+
+#: Type of a loss of bags: from the logits of instances, the bag of each, and the proportions of bags to a scalar.
+ProportionLoss = Callable[[Tensor, Tensor, Tensor], Tensor]
+
+
+def log_bag_means(log_values: Tensor, bag_index: Tensor, n_bags: int) -> Tensor:
+    """Compute the log of the mean of exp(log_values) over each bag.
+
+    Parameters
+    ----------
+    log_values : Tensor of shape (n_samples, n_columns)
+        The logarithms of the values.
+    bag_index : Tensor of shape (n_samples,)
+        The bag of each row. Bags may differ in size.
+    n_bags : int
+        The number of bags.
+
+    Returns
+    -------
+    Tensor of shape (n_bags, n_columns)
+        The logarithms of the means.
+    """
+    index = bag_index[:, None].expand_as(log_values)
+    empty = log_values.new_full((n_bags, log_values.shape[1]), -torch.inf)
+    peak = empty.scatter_reduce(0, index, log_values.detach(), "amax")
+    total = torch.zeros_like(empty).index_add(0, bag_index, (log_values - peak[bag_index]).exp())
+    return total.log() + peak - _sizes(bag_index, log_values, n_bags).log()
+
+
+def bag_means(values: Tensor, bag_index: Tensor, n_bags: int) -> Tensor:
+    """Compute the mean of the rows of each bag.
+
+    Parameters
+    ----------
+    values : Tensor of shape (n_samples, n_columns)
+        The values.
+    bag_index : Tensor of shape (n_samples,)
+        The bag of each row. Bags may differ in size.
+    n_bags : int
+        The number of bags.
+
+    Returns
+    -------
+    Tensor of shape (n_bags, n_columns)
+        The means.
+    """
+    total = values.new_zeros(n_bags, values.shape[1]).index_add(0, bag_index, values)
+    return total / _sizes(bag_index, values, n_bags)
+
+
+def proportion_loss(
+    logits: Tensor,
+    bag_index: Tensor,
+    proportions: Tensor,
+    log_weights: Tensor | None = None,
+    bag_weights: Tensor | None = None,
+) -> Tensor:
+    """Compute the exact cross-entropy of bags, −mean_i p_i · log p̄_i, where p̄_i is the mean posterior of bag i.
+
+    Parameters
+    ----------
+    logits : Tensor of shape (n_samples, n_classes)
+        The logits of the classes.
+    bag_index : Tensor of shape (n_samples,)
+        The bag of each instance.
+    proportions : Tensor of shape (n_bags, n_classes)
+        The proportions of each bag.
+    log_weights : Tensor of shape (n_samples,), default=None
+        The logarithms of the weights of the instances, whose mean in each bag is one. None means equal weights.
+    bag_weights : Tensor of shape (n_bags,), default=None
+        The weight of each bag in the mean. None means equal weights.
+
+    Returns
+    -------
+    Tensor of shape ()
+        The loss.
+    """
+    log_posterior = logits.log_softmax(1)
+    if log_weights is not None:
+        log_posterior = log_posterior + log_weights[:, None]
+    log_means = log_bag_means(log_posterior, bag_index, len(proportions))
+    losses = -(proportions * log_means).sum(1)
+    return losses.mean() if bag_weights is None else (losses * bag_weights).mean()
+
+
+def sampling_correction(logits: Tensor, bag_index: Tensor, proportions: Tensor, full_sizes: Tensor) -> Tensor:
+    """Compute the bias of :func:`proportion_loss` on samples from bags, to second order.
+
+    The log of the mean p̄ of a sample lies below that of the bag on average, because log is concave: by σ²(1 −
+    s/m) / (2 s p̄²) for a sample of s of m instances without replacement. Without correction, this pulls each
+    sample, and so each instance, to the proportions of the bag. :func:`~llpgan.deep.losses.proportion_bound`
+    is the extreme case, a sample of one.
+
+    Parameters
+    ----------
+    logits : Tensor of shape (n_samples, n_classes)
+        The logits of the classes.
+    bag_index : Tensor of shape (n_samples,)
+        The bag of each instance.
+    proportions : Tensor of shape (n_bags, n_classes)
+        The proportions of each bag.
+    full_sizes : Tensor of shape (n_bags,)
+        The number of instances of the bags from which the samples were drawn.
+
+    Returns
+    -------
+    Tensor of shape ()
+        The expected difference of the losses, which is subtracted from the loss of the samples.
+    """
+    n_bags = len(proportions)
+    log_posterior = logits.log_softmax(1)
+    relative = (log_posterior - log_bag_means(log_posterior, bag_index, n_bags)[bag_index]).exp()
+    sizes = _sizes(bag_index, logits, n_bags)
+    unbiased = sizes / (sizes - 1).clamp(min=1)
+    variance = (bag_means(relative.square(), bag_index, n_bags) - 1) * unbiased
+    bias = variance * (1 - sizes / full_sizes[:, None]) / (2 * sizes)
+    return (proportions * bias).sum(1).mean()
+
+
+def instance_entropy(logits: Tensor) -> Tensor:
+    """Compute the mean entropy of the posteriors of the instances, E_in (eq. 3).
+
+    Parameters
+    ----------
+    logits : Tensor of shape (n_samples, n_classes)
+        The logits of the classes.
+
+    Returns
+    -------
+    Tensor of shape ()
+        The mean entropy, in nats.
+    """
+    log_posterior = logits.log_softmax(1)
+    return -(log_posterior.exp() * log_posterior).sum(1).mean()
+
+
+def real_loss(logits: Tensor) -> Tensor:
+    """Compute −mean log P(y ≤ K | x), the loss of the discriminator on real instances.
+
+    Parameters
+    ----------
+    logits : Tensor of shape (n_samples, n_classes)
+        The logits of the K real classes.
+
+    Returns
+    -------
+    Tensor of shape ()
+        The loss.
+    """
+    return F.softplus(-logits.logsumexp(1)).mean()
+
+
+def fake_loss(logits: Tensor) -> Tensor:
+    """Compute −mean log P(K+1 | x), the loss of the discriminator on generated instances.
+
+    Parameters
+    ----------
+    logits : Tensor of shape (n_samples, n_classes)
+        The logits of the K real classes.
+
+    Returns
+    -------
+    Tensor of shape ()
+        The loss.
+    """
+    return F.softplus(logits.logsumexp(1)).mean()
+
+
+def saturating_loss(fake_logits: Tensor) -> Tensor:
+    """Compute mean log P(K+1 | G(z)), the objective of the generator in the paper (eq. 12).
+
+    Parameters
+    ----------
+    fake_logits : Tensor of shape (n_samples, n_classes)
+        The logits of the generated instances.
+
+    Returns
+    -------
+    Tensor of shape ()
+        The loss.
+    """
+    return -fake_loss(fake_logits)
+
+
+def nonsaturating_loss(fake_logits: Tensor) -> Tensor:
+    """Compute −mean log P(y ≤ K | G(z)), which has a gradient even if the discriminator is confident.
+
+    Parameters
+    ----------
+    fake_logits : Tensor of shape (n_samples, n_classes)
+        The logits of the generated instances.
+
+    Returns
+    -------
+    Tensor of shape ()
+        The loss.
+    """
+    return real_loss(fake_logits)
+
+
+def feature_matching(real_features: Tensor, fake_features: Tensor) -> Tensor:
+    """Compute the squared distance of mean features, L(G), as a mean over features.
+
+    Parameters
+    ----------
+    real_features : Tensor of shape (n_samples, n_features)
+        The features of real instances.
+    fake_features : Tensor of shape (n_fakes, n_features)
+        The features of generated instances.
+
+    Returns
+    -------
+    Tensor of shape ()
+        The loss.
+    """
+    return (real_features.mean(0) - fake_features.mean(0)).square().mean()
+
+
+def pull_away(features: Tensor) -> Tensor:
+    """Compute the mean squared cosine between features of different instances.
+
+    Parameters
+    ----------
+    features : Tensor of shape (n_samples, n_features)
+        The features of generated instances.
+
+    Returns
+    -------
+    Tensor of shape ()
+        The loss.
+    """
+    n = len(features)
+    directions = F.normalize(features, dim=1)
+    cosines = directions @ directions.T
+    others = cosines - torch.diag_embed(cosines.diagonal())
+    return others.square().sum() / (n * (n - 1))
+
+
+def _sizes(bag_index: Tensor, like: Tensor, n_bags: int) -> Tensor:
+    return torch.bincount(bag_index, minlength=n_bags).to(like.dtype)[:, None]
+
+
+Table = NDArray[np.float64]
+
+
+def proportion_bound(logits: Tensor, bag_index: Tensor, proportions: Tensor) -> Tensor:
+    """Compute the lower bound of the paper (eq. 6), −mean_i p_i · mean_j log f(x_ij).
+
+    Compared with :func:`~llpgan.deep.losses.proportion_loss`, log and mean are exchanged. By Jensen's
+    inequality it is never below that loss. Its minimizer is not a classifier, but the prior with a 1/m part of the
+    posterior: see :func:`undo_bound`.
+
+    Parameters
+    ----------
+    logits : Tensor of shape (n_samples, n_classes)
+        The logits of the classes.
+    bag_index : Tensor of shape (n_samples,)
+        The bag of each instance.
+    proportions : Tensor of shape (n_bags, n_classes)
+        The proportions of each bag.
+
+    Returns
+    -------
+    Tensor of shape ()
+        The loss.
+    """
+    mean_logs = bag_means(logits.log_softmax(1), bag_index, len(proportions))
+    return -(proportions * mean_logs).sum(1).mean()
+
+
+def bound_optimum(posterior: Table, bag_size: float, prior: Table) -> Table:
+    """Compute the minimizer of the bound on random bags, η/m + (1 − 1/m)·π.
+
+    The class of an instance is one of the m that determine the proportions of its bag; the others depend only on
+    the prior.
+
+    Parameters
+    ----------
+    posterior : ndarray of shape (n_samples, n_classes)
+        The posterior η of each instance.
+    bag_size : float
+        The number m of instances of a bag.
+    prior : ndarray of shape (n_classes,)
+        The proportion π of each class among all instances.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_classes)
+        The minimizer.
+    """
+    return posterior / bag_size + (1 - 1 / bag_size) * prior
+
+
+def undo_bound(probabilities: Table, bag_size: float, prior: Table) -> Table:
+    """Compute the posterior from the minimizer of the bound, m·f − (m−1)·π.
+
+    This inverts :func:`bound_optimum`. If f is not exact, the result is clipped and normalized.
+
+    Parameters
+    ----------
+    probabilities : ndarray of shape (n_samples, n_classes)
+        The predictions f of a network that was trained with the bound.
+    bag_size : float
+        The number m of instances of a bag.
+    prior : ndarray of shape (n_classes,)
+        The proportion π of each class among all instances.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_classes)
+        The posterior of each instance.
+
+    Examples
+    --------
+    >>> undo_bound(np.array([[0.55, 0.45]]), bag_size=10, prior=np.array([0.5, 0.5])).round(2)
+    array([[1., 0.]])
+    """
+    posterior = np.clip(bag_size * probabilities - (bag_size - 1) * prior, 0, 1)
+    return posterior / posterior.sum(axis=1, keepdims=True)
+
+
+def subset_losses(log_means: Tensor, within: Tensor) -> Tensor:
+    """−Σ_{k in S} r_k log(p̄_k / Σ_{j in S} p̄_j) of each bag; see :mod:`llpgan.bags.known_shares`.
+
+    Parameters
+    ----------
+    log_means : Tensor of shape (n_bags, n_classes)
+        The logarithms of the mean predictions p̄, all finite.
+    within : Tensor of shape (n_bags, n_classes)
+        The shares r within the subset S, NaN outside it; rows of NaN for other bags, whose loss is zero.
+
+    Returns
+    -------
+    Tensor of shape (n_bags,)
+
+    Examples
+    --------
+    >>> means = torch.tensor([[0.25, 0.25, 0.5], [0.1, 0.1, 0.8]])
+    >>> subset_losses(means.log(), torch.tensor([[1.0, 0.0, torch.nan]]).expand(2, 3))  # whatever the mass
+    tensor([0.6931, 0.6931])
+    """
+    outside = within.isnan()
+    left_out = outside & ~outside.all(1, keepdim=True)
+    log_mass = log_means.masked_fill(left_out, -torch.inf).logsumexp(1, keepdim=True)
+    return -(within.nan_to_num() * (log_means - log_mass)).sum(1)
+
+
+Array = NDArray[np.float64]
+
+
+def interval_loss(logits: Tensor, bag_index: Tensor, proportions: Tensor, margins: Tensor) -> Tensor:
+    """−mean_i Σ_k 1[|p̄_ik − p_ik| ≥ h_ik] · p_ik log p̄_ik.
+
+    The proportion loss without the classes whose mean prediction lies within the margin. With margins of zero it
+    is the proportion loss.
+
+    Parameters
+    ----------
+    logits, bag_index, proportions
+        As in :class:`~llpgan.deep.losses.bag_losses.BagLoss`.
+    margins : Tensor of shape (n_bags, n_classes)
+        h, half the width of the interval around each proportion.
+
+    Returns
+    -------
+    Tensor without dimensions
+
+    References
+    ----------
+    Asanomi, Matsuo, Suehiro and Bise, "MixBag: bag-level data augmentation for learning from label proportions",
+    2023.
+    """
+    log_means = log_bag_means(logits.log_softmax(1), bag_index, len(proportions))
+    missed = (log_means.detach().exp() - proportions).abs() >= margins
+    return -(torch.where(missed, proportions, 0.0) * log_means).sum(1).mean()
+
+
+def mixed_proportions(
+    proportions: tuple[Array, Array], taken: tuple[int, int], sizes: tuple[int, int], confidence: float
+) -> tuple[Array, Array]:
+    """What is known of a bag mixed from samples of two: its expected proportions, and their margins.
+
+    A sample of g of m without replacement has class shares with the mean p and the variance p(1 − p)/g · (m −
+    g)/(m − 1).
+
+    Parameters
+    ----------
+    proportions : pair of arrays of shape (n_classes,)
+        Of both bags.
+    taken, sizes : pair of int
+        How many instances each gives, of how many it has.
+    confidence : float
+        Of the interval, by the normal law: 0.99 for ± 2.58 standard deviations.
+
+    Returns
+    -------
+    expected, margins : array of shape (n_classes,)
+
+    Examples
+    --------
+    All of one bag and nothing of the other leave no doubt:
+
+    >>> known, none = np.array([0.25, 0.75]), np.array([1.0, 0.0])
+    >>> mixed_proportions((known, none), taken=(4, 0), sizes=(4, 4), confidence=0.99)
+    (array([0.25, 0.75]), array([0., 0.]))
+    """
+    total = sum(taken)
+    given, full = np.array(taken)[:, None], np.array(sizes)[:, None]
+    shares = np.stack(proportions)
+    variances = given * shares * (1 - shares) * (full - given) / np.maximum(full - 1, 1)
+    deviations = np.sqrt(variances.sum(0)) / total
+    return (given * shares).sum(0) / total, NormalDist().inv_cdf((1 + confidence) / 2) * deviations

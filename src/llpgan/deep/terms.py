@@ -1,0 +1,359 @@
+"""Terms on single instances that a deep method adds to the loss of bags, one file per term.
+
+They combine with any loss of bags, with each other, and with LLP-GAN's game:
+``LLPGAN(instance_terms="smoothness")``.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from math import prod, sqrt
+from typing import ClassVar, cast
+
+from torch import Tensor, nn
+from torch.nn.modules.batchnorm import _BatchNorm
+
+from llpgan.deep.batches import BagBatch
+from llpgan.deep.chunks import Player, apply_chunked
+from llpgan.deep.images import AUGMENTATIONS, Augment, Scaling, named_augmentation
+from llpgan.deep.losses import instance_entropy
+from llpgan.deep.losses.self_labels import (
+    LARGEST_BAG,
+    assign_labels,
+    confident_targets,
+    self_training_loss,
+    transport_plan,
+)
+from llpgan.deep.losses.smoothness import adversarial_changes, divergence, ramp
+from llpgan.deep.networks.parts import describe_factory
+from llpgan.utils.arrays import is_number, require, require_share, require_truth, require_weight
+
+__all__ = ["INSTANCE_TERMS", "Entropy", "InstanceTerm", "SelfTraining", "Smoothness"]
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class InstanceTerm(ABC):
+    """Base class of terms on single instances, for the parameter ``instance_terms`` of a deep method.
+
+    Subclasses are frozen dataclasses: equal settings make equal terms, and their ``repr`` names the settings.
+
+    Parameters
+    ----------
+    weight : float
+        The weight of the term beside the loss of a bag. With 0 it is left out. Beside losses that grow with the
+        bag, such as the likelihood of counts, it is multiplied by the mean size of the bags.
+    ramp_until : float, default=0.0
+        The part T of the training after which the weight is full. It rises as exp(−5 (1 − t/T)²), and with 0 it is
+        full from the start.
+    """
+
+    weight: float
+    ramp_until: float = 0.0
+
+    column: ClassVar[str]
+    """The column of ``history_`` that has the term."""
+
+    needs_proportions: ClassVar[bool] = False
+    """Whether it needs all proportions of a bag."""
+
+    def __post_init__(self) -> None:
+        require_weight(self.weight)
+        require_share("ramp_until", self.ramp_until)
+
+    def __repr__(self) -> str:
+        settings = (f"{field.name}={describe_factory(getattr(self, field.name))}" for field in fields(self))
+        return f"{type(self).__name__}({', '.join(settings)})"
+
+    @property
+    def sees_instances_again(self) -> bool:
+        """Whether it shows changed instances to the classifier, beside those of which the logits are."""
+        return False
+
+    @property
+    def largest_bag(self) -> int | None:
+        """The size of the largest bag that it can take; None if there is no limit."""
+        return None
+
+    @abstractmethod
+    def __call__(self, classifier: Player, batch: BagBatch, logits: Tensor) -> Tensor:
+        """The term of a batch.
+
+        Parameters
+        ----------
+        classifier : Player
+            The network in training.
+        batch : BagBatch
+            The bags of the step.
+        logits : Tensor of shape (n_instances, n_classes)
+            What the classifier says of the instances of the batch.
+
+        Returns
+        -------
+        Tensor without dimensions
+        """
+
+    def weight_at(self, progress: float) -> float:
+        """Compute the weight at some time of the training.
+
+        Parameters
+        ----------
+        progress : float
+            The part of the training that is done, from 0 to 1.
+
+        Returns
+        -------
+        float
+            The weight, which rises until ``ramp_until``.
+        """
+        return self.weight * ramp(progress, self.ramp_until)
+
+    def check(self, instances: Tensor) -> None:  # noqa: B027 (most terms suit any instances)
+        """Refuse settings that do not suit the instances, before training starts.
+
+        Parameters
+        ----------
+        instances : Tensor
+            Some of the instances.
+        """
+
+
+@contextmanager
+def keep_statistics(network: nn.Module) -> Iterator[None]:
+    """Batch norm does not take notice of what the network sees."""
+    modules = (module for module in network.modules() if isinstance(module, _BatchNorm))
+    norms = [norm for norm in modules if norm.track_running_stats]
+    for norm in norms:
+        norm.track_running_stats = False
+    try:
+        yield
+    finally:
+        for norm in norms:
+            norm.track_running_stats = True
+
+
+@contextmanager
+def disable_dropout(network: nn.Module) -> Iterator[None]:
+    """The network as a function of each instance alone: without dropout, with the statistics that it has."""
+    was_training = network.training
+    network.eval()
+    try:
+        yield
+    finally:
+        network.train(was_training)
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Entropy(InstanceTerm):
+    """The mean entropy of the predictions for single instances, which makes them surer.
+
+    Parameters
+    ----------
+    weight : float, default=0.1
+        The weight of the term. It is multiplied by the mean size of the bags beside losses that grow with them.
+    ramp_until : float, default=0.0
+        The part of the training after which the weight is full.
+    """
+
+    weight: float = 0.1
+
+    column: ClassVar[str] = "entropy"
+
+    def __call__(self, classifier: Player, batch: BagBatch, logits: Tensor) -> Tensor:
+        """See :class:`InstanceTerm`."""
+        return instance_entropy(logits)
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class SelfTraining(InstanceTerm):
+    """The cross-entropy of labels that the network gave to its instances itself, with the counts of their bags.
+
+    Parameters
+    ----------
+    weight : float, default=0.5
+        The weight of the term. It is multiplied by the mean size of the bags beside losses that grow with them.
+    ramp_until : float, default=0.0
+        The part of the training after which the weight is full.
+    soft : bool, default=False
+        Whether labels are probabilities whose mean meets the proportions of the bag, instead of one class for each
+        instance.
+    confidence : float, default=0.6
+        The smallest predicted probability of a label that is learned. Soft labels are all learned.
+    view : {"shifts", "shifts_and_flips", "distortions", "distortions_and_flips"} or callable, default=None
+        The random change of the instances on which labels are learned. None means the same instances.
+    """
+
+    weight: float = 0.5
+    soft: bool = False
+    confidence: float = 0.6
+    view: str | Augment | None = None
+
+    column: ClassVar[str] = "self_training_loss"
+    needs_proportions: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_truth("soft", self.soft)
+        require_share("confidence", self.confidence)
+        known = self.view is None or callable(self.view) or self.view in list(AUGMENTATIONS)
+        require(known, "view", self.view, f"a function, or one of {', '.join(AUGMENTATIONS)}")
+
+    @property
+    def sees_instances_again(self) -> bool:
+        """If there is a view."""
+        return self.view is not None
+
+    @property
+    def largest_bag(self) -> int | None:
+        """Of assignments; soft labels have no limit."""
+        return None if self.soft else LARGEST_BAG
+
+    def __call__(self, classifier: Player, batch: BagBatch, logits: Tensor) -> Tensor:
+        """See :class:`InstanceTerm`."""
+        targets = self.targets(logits.detach(), batch.bag_index, batch.proportions)
+        return self_training_loss(self._on_view(classifier, batch, logits), targets)
+
+    def targets(self, logits: Tensor, bag_index: Tensor, proportions: Tensor) -> Tensor:
+        """Make labels from predictions and the proportions of bags.
+
+        Soft ones are posteriors, with the odds of classes changed so that their mean meets the proportions.
+
+        Parameters
+        ----------
+        logits : Tensor of shape (n_instances, n_classes)
+            What the classifier says of the instances.
+        bag_index : Tensor of shape (n_instances,)
+            The bag of each instance.
+        proportions : Tensor of shape (n_bags, n_classes)
+            The class shares of each bag.
+
+        Returns
+        -------
+        Tensor of shape (n_instances, n_classes)
+            Rows sum to one, or to zero for an instance that is left out.
+        """
+        if self.soft:
+            return transport_plan(logits, bag_index, proportions, relaxation=float("inf"))
+        return confident_targets(logits, assign_labels(logits, bag_index, proportions), self.confidence)
+
+    def check(self, instances: Tensor) -> None:
+        """Refuse a view that does not suit the instances.
+
+        Parameters
+        ----------
+        instances : Tensor
+            Some of the instances.
+        """
+        named_augmentation("view", self.view, instances)
+
+    def _on_view(self, classifier: Player, batch: BagBatch, logits: Tensor) -> Tensor:
+        """What the classifier says of the changed instances; batch norm keeps the statistics of the others."""
+        if self.view is None:
+            return logits
+        view = AUGMENTATIONS[self.view] if isinstance(self.view, str) else self.view
+        with keep_statistics(classifier.bare):
+            return classifier.outputs(apply_chunked(batch.instances, view), len(logits))[0]
+
+
+_SHARE = 0.1  # of each feature's unit: of 3,072 that makes a length of 5.5, where the authors have 6
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Smoothness(InstanceTerm):
+    """The divergence of predictions on instances that an adversary changed from those on the instances.
+
+    Parameters
+    ----------
+    weight : float, default=0.05
+        The weight of the term. It is multiplied by the mean size of the bags beside losses that grow with them.
+    ramp_until : float, default=0.4
+        The part of the training after which the weight is full.
+    length : float, default=None
+        The length of the change in the range of the networks: pixels in [−1, 1], columns with deviation 1. None
+        means a tenth of the square root of the number of features.
+    probe : float, default=0.01
+        The length of the step by which the change is found.
+    """
+
+    weight: float = 0.05
+    ramp_until: float = 0.4
+    length: float | None = None
+    probe: float = 0.01
+
+    column: ClassVar[str] = "smoothness"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        is_length = self.length is None or (is_number(self.length) and self.length > 0)
+        require(is_length, "length", self.length, "a number above 0, or None")
+        require(is_number(self.probe) and self.probe > 0, "probe", self.probe, "a number above 0")
+
+    @property
+    def sees_instances_again(self) -> bool:
+        """As an adversary changes them."""
+        return True
+
+    def __call__(self, classifier: Player, batch: BagBatch, logits: Tensor) -> Tensor:
+        """See :class:`InstanceTerm`."""
+
+        def adversary(instances: Tensor) -> Tensor:
+            return self.adversarial(classifier.bare, instances)
+
+        with keep_statistics(classifier.bare):
+            there, _ = classifier.outputs(apply_chunked(batch.instances, adversary), len(logits))
+        return divergence(logits.detach(), there)
+
+    def adversarial(self, network: nn.Module, instances: Tensor) -> Tensor:
+        """Change instances as an adversary would.
+
+        Changes are found in single precision, also where training is in bfloat16, which does not tell so small
+        changes apart. Instances in chunks are changed when they are read, alike in both passes.
+
+        Parameters
+        ----------
+        network : Module
+            The classifier, whose first layer scales instances.
+        instances : Tensor
+            Instances as they come, such as bytes of images.
+
+        Returns
+        -------
+        Tensor
+            The changed instances, as floating-point numbers.
+        """
+        as_floats = instances if instances.is_floating_point() else instances.float()
+        length = self.length or _SHARE * sqrt(prod(instances.shape[1:]))
+        scaling = cast(Scaling, cast(nn.Sequential, network)[0])
+        with disable_dropout(network):
+            changes = adversarial_changes(lambda x: network(x)[0], as_floats, length, self.probe, scaling.spread)
+        return as_floats + changes.detach()
+
+
+#: The terms that can be named in the parameter ``instance_terms`` of deep methods, with their default settings.
+INSTANCE_TERMS: dict[str, InstanceTerm] = {
+    "entropy": Entropy(),
+    "smoothness": Smoothness(),
+    "self_training": SelfTraining(),
+}
+Terms = Sequence[str | InstanceTerm] | str | InstanceTerm
+
+
+def resolve_terms(given: Terms) -> list[InstanceTerm]:
+    """The terms that a user named or made.
+
+    >>> resolve_terms("smoothness")
+    [Smoothness(weight=0.05, ramp_until=0.4, length=None, probe=0.01)]
+    """
+    parts = [given] if isinstance(given, str | InstanceTerm) else list(given)
+    return [_term(part) for part in parts]
+
+
+def _term(given: str | InstanceTerm) -> InstanceTerm:
+    if isinstance(given, InstanceTerm):
+        return given
+    if given not in list(INSTANCE_TERMS):
+        raise ValueError(
+            f"instance_terms: there is no term {given!r}; give one of {', '.join(INSTANCE_TERMS)}, or a term with "
+            "settings such as llpgan.deep.terms.Smoothness(weight=0.3)"
+        )
+    return INSTANCE_TERMS[given]

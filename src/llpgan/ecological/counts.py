@@ -1,0 +1,375 @@
+"""Counts of groups and outcomes in units, and what the margins alone say."""
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from llpgan.tables.columns import as_numbers, naming_source
+from llpgan.tables.join import bag_keys
+from llpgan.tables.read import missing_column_error, read_table, source_name
+from llpgan.tables.spec import check_names
+from llpgan.utils.arrays import check_argument, check_numbers, is_frame
+
+Table = NDArray[np.float64]
+Names = tuple[Hashable, ...]
+_ROUNDING = 1e-6  # by how much of a unit its two totals may differ
+
+
+@dataclass(frozen=True, eq=False)
+class GroupCounts:
+    """Two margins of each unit: how many people of each group it has, and how many people had each outcome.
+
+    The cells, that is how many people *of each group* had each outcome, are unknown. Everything is checked when
+    the object is made. Counts need not be whole numbers.
+
+    Parameters
+    ----------
+    groups : array-like or frame of shape (n_units, n_groups)
+        How many people of each group a unit has. Of a frame, the columns name the groups, and the index names the
+        units.
+    outcomes : array-like or frame of shape (n_units, n_outcomes)
+        How many people of a unit had each outcome. Each unit must have the same total as in ``groups``. Two frames
+        are matched by their indices.
+    group_names : sequence of hashable, default=None
+        The names of the groups.
+    outcome_names : sequence of hashable, default=None
+        The names of the outcomes.
+    unit_names : sequence of hashable, default=None
+        The names of the units. Names are in the order of columns and rows; None means numbers from 0.
+
+    Examples
+    --------
+    >>> GroupCounts([[80, 20], [30, 70]], [[50, 50], [40, 60]], ["black", "white"], ["yes", "no"])
+    GroupCounts(200 people in 2 units, groups black, white, outcomes yes, no)
+    """
+
+    groups: Table
+    outcomes: Table
+    group_names: Sequence[Hashable] | None = None
+    outcome_names: Sequence[Hashable] | None = None
+    unit_names: Sequence[Hashable] | None = None
+
+    def __post_init__(self) -> None:
+        self._take_names_of_frames()
+        for side in ("groups", "outcomes"):
+            with check_argument(side):
+                object.__setattr__(self, side, _two_dimensional(getattr(self, side), side))
+        if len(self.groups) != len(self.outcomes):
+            raise ValueError(
+                f"{len(self.groups)} units in groups, but {len(self.outcomes)} in outcomes: "
+                f"each unit needs a row in both"
+            )
+        for option, n in (
+            ("group_names", self.groups.shape[1]),
+            ("outcome_names", self.outcomes.shape[1]),
+            ("unit_names", len(self.groups)),
+        ):
+            object.__setattr__(self, option, _names(getattr(self, option), n, option))
+        _refuse_no_counts(self.groups, self.unit_names, self.group_names, "group")
+        _refuse_no_counts(self.outcomes, self.unit_names, self.outcome_names, "outcome")
+        _refuse_other_totals(self)
+
+    def _take_names_of_frames(self) -> None:
+        """The columns of frames name groups and outcomes; their indices name the units, and match the two."""
+        sides: list[Any] = [self.groups, self.outcomes]
+        indexed = [side for side in sides if is_frame(side) and hasattr(side, "index")]
+        if len(indexed) == 2:
+            object.__setattr__(self, "outcomes", _match_units(*indexed))
+        columns = [list(side.columns) if is_frame(side) else None for side in sides]
+        units = list(indexed[0].index) if indexed else None
+        for option, names in zip(("group_names", "outcome_names", "unit_names"), (*columns, units), strict=True):
+            if getattr(self, option) is None:
+                object.__setattr__(self, option, names)
+
+    @classmethod
+    def from_table(
+        cls,
+        table: Any,
+        *,
+        groups: Sequence[str],
+        outcomes: Sequence[str],
+        unit: str | Sequence[str] | None = None,
+        remainder: str | None = None,
+    ) -> "GroupCounts":
+        """Read counts from a table with one row per unit.
+
+        Parameters
+        ----------
+        table : path, frame or dict of columns
+            A CSV or Parquet file, a pandas or polars frame, an Arrow table or a dict of columns.
+        groups, outcomes : sequence of str
+            The columns that count the people of each group, and the people with each outcome.
+        unit : str or sequence of str, default=None
+            The column or columns that name the unit; units are numbered by default.
+        remainder : str, default=None
+            The name of one more outcome, for the people of a unit whose outcome is not counted, such as
+            ``"abstained"``: the total of the groups minus that of the outcomes.
+
+        Returns
+        -------
+        GroupCounts
+            The counts.
+
+        Examples
+        --------
+        >>> precincts = {"precinct": ["A", "B"], "black": [80, 30], "white": [20, 70]}
+        >>> precincts |= {"yes": [50, 40], "no": [30, 60]}
+        >>> GroupCounts.from_table(
+        ...     precincts,
+        ...     groups=["black", "white"],
+        ...     outcomes=["yes", "no"],
+        ...     unit="precinct",
+        ...     remainder="abstained",
+        ... )
+        GroupCounts(200 people in 2 units, groups black, white, outcomes yes, no, abstained)
+        """
+        file, read = source_name(table), read_table(table, ids=[] if unit is None else check_names(unit, "unit"))
+
+        def counted(columns: Sequence[str], option: str) -> Table:
+            for name in check_names(columns, option):
+                if name not in read.column_names:
+                    raise missing_column_error(file, name, read.column_names)
+            with naming_source(file):
+                return np.column_stack([as_numbers(name, read[name]) for name in columns])
+
+        members, results, names = counted(groups, "groups"), counted(outcomes, "outcomes"), list(outcomes)
+        if remainder is not None:
+            results = np.column_stack([results, members.sum(axis=1) - results.sum(axis=1)])
+            names.append(remainder)
+        return cls(members, results, list(groups), names, None if unit is None else _units(read, unit, file))
+
+    @property
+    def n_units(self) -> int:
+        """How many units there are."""
+        return len(self.groups)
+
+    @property
+    def totals(self) -> Table:
+        """How many people each unit has."""
+        return self.groups.sum(axis=1)
+
+    @property
+    def occupied(self) -> "GroupCounts":
+        """The units that have anybody."""
+        there = self.totals > 0
+        units = [name for name, kept in zip(self.unit_names or (), there, strict=True) if kept]
+        return GroupCounts(self.groups[there], self.outcomes[there], self.group_names, self.outcome_names, units)
+
+    def __repr__(self) -> str:
+        groups, outcomes = (", ".join(map(str, side or ())) for side in (self.group_names, self.outcome_names))
+        return (
+            f"GroupCounts({self.groups.sum():,.0f} people in {self.n_units:,} units, "
+            f"groups {groups}, outcomes {outcomes})"
+        )
+
+
+def _match_units(groups: Any, outcomes: Any) -> Any:
+    """The frame of outcomes, with its units in the order of those of the groups."""
+    for name, index in (("groups", groups.index), ("outcomes", outcomes.index)):
+        for unit in index[index.duplicated()]:
+            raise ValueError(f"{name}: unit {unit!r} stands there twice")
+    for here, there, name in ((groups, outcomes, "outcomes"), (outcomes, groups, "groups")):
+        for unit in here.index.difference(there.index):
+            raise ValueError(f"unit {unit!r} has no row in {name}: each unit needs a row in both")
+    return outcomes.reindex(groups.index)
+
+
+def _two_dimensional(given: Any, name: str) -> Table:
+    table = check_numbers(given, name).astype(np.float64)
+    if table.ndim != 2 or table.shape[1] < 2 or len(table) == 0:
+        raise ValueError(f"one row per unit and at least two columns are needed, got shape {table.shape}")
+    return table
+
+
+def _names(given: Sequence[Hashable] | None, n: int, option: str) -> Names:
+    found = tuple(range(n) if given is None else given)
+    if len(found) != n:
+        raise ValueError(f"{option}: {len(found)} names, but {n} are needed")
+    if len(set(found)) < n:
+        twice = next(name for name in found if found.count(name) > 1)
+        raise ValueError(f"{option}: {twice!r} stands there twice; names must differ")
+    return found
+
+
+def _refuse_no_counts(table: Table, units: Any, names: Any, what: str) -> None:
+    for unit, column in np.argwhere(~np.isfinite(table) | (table < 0)):
+        hint = (
+            " (the outcomes sum to more than the groups)" if table[unit, column] < 0 and what == "outcome" else ""
+        )
+        raise ValueError(
+            f"unit {units[unit]!r}: {table[unit, column]:g} of {what} {names[column]!r} is not a count{hint}"
+        )
+    for column in np.flatnonzero(table.sum(axis=0) == 0):
+        raise ValueError(f"{what} {names[column]!r} is in no unit: all its counts are 0, so leave it out")
+
+
+def _refuse_other_totals(counts: GroupCounts) -> None:
+    members, results = counts.totals, counts.outcomes.sum(axis=1)
+    for unit in np.flatnonzero(np.abs(members - results) > _ROUNDING * np.maximum(members, 1)).tolist():
+        assert counts.unit_names is not None
+        raise ValueError(
+            f"unit {counts.unit_names[unit]!r}: its groups sum to {members[unit]:.10g}, its outcomes to "
+            f"{results[unit]:.10g}; both must count the same people (GroupCounts.from_table can make those "
+            f"without an outcome one more: remainder='abstained')"
+        )
+
+
+def _units(table: Any, unit: str | Sequence[str], file: str) -> list[Hashable]:
+    index, ids = bag_keys(table, check_names(unit, "unit"), file)
+    for twice in np.flatnonzero(np.bincount(index) > 1):
+        rows = np.flatnonzero(index == twice)[:2].tolist()
+        raise ValueError(f"{file}: unit {ids[twice]!r} stands there twice, in rows {rows[0]} and {rows[1]}")
+    return [ids[place] for place in index]
+
+
+def cell_bounds(counts: GroupCounts) -> tuple[Table, Table]:
+    """The least and the most people that each cell of each unit can hold.
+
+    In a unit of n people with g in the group and v with the outcome,
+    max(0, v − (n − g)) ≤ cell ≤ min(g, v).
+
+    Parameters
+    ----------
+    counts : GroupCounts
+        The margins of all units.
+
+    Returns
+    -------
+    low : ndarray of shape (n_units, n_groups, n_outcomes)
+        The lower bounds.
+    high : ndarray of shape (n_units, n_groups, n_outcomes)
+        The upper bounds.
+
+    References
+    ----------
+    O. D. Duncan and B. Davis, "An alternative to ecological correlation", American Sociological Review 18 (1953).
+
+    Examples
+    --------
+    >>> low, high = cell_bounds(GroupCounts([[80, 20]], [[90, 10]]))
+    >>> low[0].tolist(), high[0].tolist()
+    ([[70.0, 0.0], [10.0, 0.0]], [[80.0, 10.0], [20.0, 10.0]])
+    """
+    members, results = counts.groups[:, :, None], counts.outcomes[:, None, :]
+    low = np.maximum(0.0, results - (counts.totals[:, None, None] - members))
+    return low, np.minimum(members, results)
+
+
+def share_bounds(counts: GroupCounts) -> tuple[Table, Table]:
+    """The least and the greatest share of each outcome in each group over all units together.
+
+    Parameters
+    ----------
+    counts : GroupCounts
+        The margins of all units.
+
+    Returns
+    -------
+    low : ndarray of shape (n_groups, n_outcomes)
+        The lower bounds.
+    high : ndarray of shape (n_groups, n_outcomes)
+        The upper bounds.
+
+    Examples
+    --------
+    >>> low, high = share_bounds(GroupCounts([[80, 20], [10, 90]], [[90, 10], [50, 50]]))
+    >>> low.round(3).tolist()
+    [[0.778, 0.0], [0.455, 0.364]]
+    """
+    sizes = counts.groups.sum(axis=0)[:, None]
+    low, high = cell_bounds(counts)
+    return low.sum(axis=0) / sizes, high.sum(axis=0) / sizes
+
+
+def goodman_rates(counts: GroupCounts) -> Table:
+    """The share of each outcome in each group, as if it were the same in every unit.
+
+    Weighted least squares of v / n on g / n with weights n. Shares may fall below 0 or exceed 1, which says that
+    the assumption is wrong. Where the units' group shares do not determine the regression, all shares are NaN.
+
+    Parameters
+    ----------
+    counts : GroupCounts
+        The margins of all units.
+
+    Returns
+    -------
+    ndarray of shape (n_groups, n_outcomes)
+        The share of each outcome in each group.
+
+    References
+    ----------
+    L. A. Goodman, "Ecological regressions and behavior of individuals", American Sociological Review 18 (1953).
+
+    Examples
+    --------
+    >>> goodman_rates(GroupCounts([[80, 20], [20, 80]], [[70, 30], [40, 60]])).round(3).tolist()
+    [[0.8, 0.2], [0.3, 0.7]]
+    """
+    counts = counts.occupied
+    root = np.sqrt(counts.totals)[:, None]
+    rates, _, rank, _ = np.linalg.lstsq(counts.groups / root, counts.outcomes / root, rcond=None)
+    return np.asarray(rates if rank == counts.groups.shape[1] else np.full_like(rates, np.nan))
+
+
+def clipped_rates(rates: Table) -> Table:
+    """Clip shares to between 0 and 1, and divide them by their sum in each group.
+
+    Parameters
+    ----------
+    rates : ndarray of shape (n_groups, n_outcomes)
+        Shares that may lie outside of 0 to 1, such as those of :func:`goodman_rates`.
+
+    Returns
+    -------
+    ndarray of shape (n_groups, n_outcomes)
+        The clipped shares.
+
+    Examples
+    --------
+    >>> clipped_rates(np.array([[1.2, -0.2], [0.3, 0.7]])).tolist()
+    [[1.0, 0.0], [0.3, 0.7]]
+    """
+    inside = np.clip(rates, 0.0, 1.0)
+    return inside / inside.sum(axis=1, keepdims=True)
+
+
+_TINY = 1e-300
+
+
+def cross_entropy_rates(counts: GroupCounts, *, max_iter: int = 10_000, tol: float = 1e-7) -> Table:
+    """The share of each outcome in each group, the same in every unit, that makes the outcomes most likely.
+
+    Minimises −Σ_i v_i · log(g_i B) over B whose rows are shares. The problem is convex; each iteration is
+    B ← B ⊙ Gᵀ(V / GB) with normalised rows.
+
+    Parameters
+    ----------
+    counts : GroupCounts
+        The margins of all units.
+    max_iter : int, default=10000
+        The greatest number of iterations.
+    tol : float, default=1e-7
+        Stop when no share changes by more than this.
+
+    Returns
+    -------
+    ndarray of shape (n_groups, n_outcomes)
+        The share of each outcome in each group.
+
+    Examples
+    --------
+    >>> cross_entropy_rates(GroupCounts([[80, 20], [20, 80]], [[70, 30], [40, 60]])).round(3).tolist()
+    [[0.8, 0.2], [0.3, 0.7]]
+    """
+    counts = counts.occupied
+    rates = np.tile(counts.outcomes.sum(axis=0) / counts.outcomes.sum(), (counts.groups.shape[1], 1))
+    for _ in range(max_iter):
+        cells = rates * (counts.groups.T @ (counts.outcomes / np.maximum(counts.groups @ rates, _TINY)))
+        before, rates = rates, cells / cells.sum(axis=1, keepdims=True)
+        if np.abs(rates - before).max() < tol:
+            break
+    return rates

@@ -1,0 +1,170 @@
+"""Scores of predictions by labels."""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from llpgan.bags.checks import check_same_length
+from llpgan.evaluation.intervals import Estimate, auc_estimate, mean, share
+from llpgan.utils.arrays import Array, to_frame
+
+
+class CalibrationBin(NamedTuple):
+    """Instances with about the same confidence of the classifier.
+
+    Attributes
+    ----------
+    confidence : float
+        The mean probability of the most probable class.
+    accuracy : float
+        The share of instances whose most probable class is right.
+    n : int
+        The number of instances.
+    """
+
+    confidence: float
+    accuracy: float
+    n: int
+
+
+class CalibrationTable(tuple[CalibrationBin, ...]):
+    """The groups that are not empty, from unsure to sure.
+
+    Parameters
+    ----------
+    iterable : iterable of CalibrationBin, default=()
+        The groups.
+
+    Examples
+    --------
+    >>> CalibrationTable([CalibrationBin(0.9, 0.8, 10)]).to_frame().shape
+    (1, 3)
+    """
+
+    __slots__ = ()
+
+    def to_frame(self) -> Any:
+        """The groups as a pandas frame, with one row per group.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row per entry.
+        """
+        return to_frame({name: [getattr(row, name) for row in self] for name in CalibrationBin._fields})
+
+
+_BINS = 10
+_LEAST = np.finfo(np.float64).eps  # a probability of zero would make one mistake count for ever
+
+
+@dataclass(frozen=True, eq=False)
+class LabelScores:
+    """Comparison of predictions with labels.
+
+    Intervals have 95 % confidence, and treat instances as independent.
+
+    Attributes
+    ----------
+    n : int
+        The number of instances.
+    accuracy : Estimate
+        The share of instances whose most probable class is right, with Wilson's interval.
+    log_loss : Estimate
+        The mean of −log (probability of the true class), with Student's t interval.
+    auc : Estimate or None
+        With two classes, the area under the ROC curve of the second one, with DeLong's interval. With more
+        classes, the mean over the present classes of the area of each against the rest, without interval. None if
+        only one class is present.
+    calibration_error : Estimate
+        The mean over instances of ``|accuracy − mean probability|`` in their bin, for ten bins of equal width by
+        the probability of the most probable class. It has no interval, because resampling raises it.
+    confusion : ndarray of shape (n_classes, n_classes)
+        The counts, with true classes in rows and predicted classes in columns.
+    calibration : CalibrationTable
+        The bins that are not empty, from low to high confidence.
+    """
+
+    n: int
+    accuracy: Estimate
+    log_loss: Estimate
+    auc: Estimate | None
+    calibration_error: Estimate
+    confusion: NDArray[np.int64]
+    calibration: CalibrationTable
+
+
+def label_scores(labels: ArrayLike, probabilities: ArrayLike, classes: ArrayLike) -> LabelScores:
+    """Compare the labels of instances with the predicted probabilities of the classes.
+
+    Parameters
+    ----------
+    labels : array-like of shape (n_samples,)
+        The true class of each instance.
+    probabilities : array-like of shape (n_samples, n_classes)
+        The predicted probabilities.
+    classes : array-like of shape (n_classes,)
+        The classes, in the order of the columns of ``probabilities``.
+
+    Returns
+    -------
+    LabelScores
+        The scores.
+
+    Raises
+    ------
+    ValueError
+        If a label is not one of the classes.
+
+    Examples
+    --------
+    >>> scores = label_scores(["no", "yes", "yes"], [[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]], ["no", "yes"])
+    >>> scores.confusion
+    array([[1, 0],
+           [1, 1]])
+    >>> print(scores.accuracy)
+    0.667 (0.208 to 0.939)
+    """
+    table = np.asarray(probabilities, dtype=np.float64)
+    truth = _positions(np.asarray(labels), np.asarray(classes))
+    check_same_length("labels", truth, "rows of probabilities", table)
+    n_classes, predicted = table.shape[1], table.argmax(axis=1)
+    bins = _calibration(table.max(axis=1), predicted == truth)
+    return LabelScores(
+        n=len(truth),
+        accuracy=share(int((predicted == truth).sum()), len(truth)),
+        log_loss=mean(-np.log(np.clip(table[np.arange(len(truth)), truth], _LEAST, 1))),
+        auc=_auc(table, truth),
+        calibration_error=Estimate(sum(b.n * abs(b.accuracy - b.confidence) for b in bins) / len(truth)),
+        confusion=np.bincount(truth * n_classes + predicted, minlength=n_classes**2).reshape(n_classes, -1),
+        calibration=bins,
+    )
+
+
+def _positions(labels: Array, classes: Array) -> NDArray[np.int64]:
+    """The place of each label among the classes."""
+    places = {name: place for place, name in enumerate(classes.tolist())}
+    found = np.array([places.get(label, -1) for label in labels.tolist()], dtype=np.int64)
+    for row in np.flatnonzero(found < 0).tolist():
+        raise ValueError(f"row {row}: label {labels[row].item()!r} is not one of the classes {classes.tolist()}")
+    return found
+
+
+def _auc(table: Array, truth: NDArray[np.int64]) -> Estimate | None:
+    present = np.unique(truth)
+    if len(present) < 2:
+        return None
+    if table.shape[1] == 2:
+        return auc_estimate(table[:, 1], truth == 1)
+    return Estimate(float(np.mean([auc_estimate(table[:, k], truth == k).value for k in present])))
+
+
+def _calibration(confidence: Array, right: Array) -> CalibrationTable:
+    bin_of_row = np.minimum((confidence * _BINS).astype(np.int64), _BINS - 1)
+    members = [bin_of_row == b for b in np.unique(bin_of_row)]
+    return CalibrationTable(
+        CalibrationBin(float(confidence[rows].mean()), float(right[rows].mean()), int(rows.sum()))
+        for rows in members
+    )

@@ -1,0 +1,334 @@
+"""Importance and effect of columns."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from llpgan.bags.bags import Bags, refuse_other_than_bags
+from llpgan.evaluation.by_bags import bag_scores
+from llpgan.methods.base import LLPClassifier
+from llpgan.tables.encode import Date, Number
+from llpgan.utils.arrays import Array, to_frame
+
+
+class Rise(NamedTuple):
+    """The increase of the loss of bags, over repeated shuffles.
+
+    Attributes
+    ----------
+    mean : float
+        The mean increase.
+    sd : float
+        The standard deviation over the shuffles.
+    """
+
+    mean: float
+    sd: float
+
+
+def importance(
+    model: LLPClassifier,
+    bags: Bags,
+    columns: Mapping[str, Sequence[int]],
+    *,
+    repeats: int = 5,
+    seed: int = 0,
+    max_rows: int = 20_000,
+) -> dict[str, Rise]:
+    """Measure how much the loss of bags increases if the values of a column are shuffled.
+
+    The loss is the mean cross-entropy of bags. An increase close to zero means that the model does not need the
+    column.
+
+    Parameters
+    ----------
+    model : LLPClassifier
+        A fitted model.
+    bags : Bags
+        The bags, encoded as for the model.
+    columns : mapping of str to sequence of int
+        The positions of the columns of each group, by name. The columns of a group are shuffled together, because
+        one column of a user's table may have become several.
+    repeats : int, default=5
+        The number of shuffles.
+    seed : int, default=0
+        The seed of the shuffles.
+    max_rows : int, default=20000
+        The maximum number of rows. If there are more, each bag keeps the same share of its rows at random, and at
+        least one. The losses before and after are of the same rows.
+
+    Returns
+    -------
+    dict of str to Rise
+        The increase for each group of columns.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X, groups = rng.normal(size=(80, 2)), np.arange(80) // 4
+    >>> bags = Bags.from_labels(X, X[:, 0] > 0, groups)
+    >>> from llpgan import MeanMap
+    >>> rises = importance(MeanMap().fit_bags(bags), bags, {"tells": [0], "noise": [1]})
+    >>> rises["tells"].mean > 3 * abs(rises["noise"].mean)
+    True
+    """
+    refuse_other_than_bags(bags, "bags")
+    if bags.instances.ndim != 2:
+        raise ValueError(
+            f"importance is of a table's columns, but instances have shape {bags.instances.shape[1:]}"
+        )
+    rng = np.random.default_rng(seed)
+    kept = fewer_rows(bags, max_rows, rng)
+    before = _loss(model, kept, kept.instances)
+    return {
+        name: _rise([_loss(model, kept, _shuffled(kept, group, rng)) - before for _ in range(repeats)])
+        for name, group in columns.items()
+    }
+
+
+def _loss(model: LLPClassifier, bags: Bags, instances: Array) -> float:
+    return float(bag_scores(bags, model.predict_encoded(instances)).cross_entropy.mean())
+
+
+def _shuffled(bags: Bags, group: Sequence[int], rng: np.random.Generator) -> Array:
+    instances = np.array(bags.instances)
+    columns = list(group)
+    instances[:, columns] = instances[rng.permutation(len(instances))[:, None], columns]
+    return instances
+
+
+def _rise(rises: list[float]) -> Rise:
+    return Rise(float(np.mean(rises)), float(np.std(rises, ddof=1)) if len(rises) > 1 else 0.0)
+
+
+def fewer_rows(bags: Bags, max_rows: int, rng: np.random.Generator) -> Bags:
+    """All bags, each with the same share of its rows: some ``max_rows`` in all."""
+    share = max_rows / len(bags.instances)
+    if share >= 1:
+        return bags
+    chosen = [
+        rng.choice(bags.rows_of(b), max(1, int(bags.sizes[b] * share)), replace=False) for b in range(bags.n_bags)
+    ]
+    return bags.part(np.sort(np.concatenate(chosen)))
+
+
+_STEPS = 9  # values of a number, from its 5 % to its 95 % quantile
+_MOST_VALUES = 10  # of a category: the commonest
+_DAYS_OF_A_DATE = 2  # since 1970; fewer are times of the day
+_FEW = 6  # a number with no more values than these is drawn at each of them
+
+
+@dataclass(frozen=True, eq=False)
+class PartialDependence:
+    """What a model predicts on average if all instances had the same value in one column.
+
+    Attributes
+    ----------
+    column : str
+        The column of the user's table.
+    names : tuple of str
+        The values that the column was set to, as text.
+    values : ndarray of shape (n_values,) or None
+        The same as numbers, in the units of the table; None for categories.
+    predicted : ndarray of shape (n_values, n_classes)
+        The mean predicted probability of each class.
+    classes : tuple of str
+        The names of the classes.
+    """
+
+    column: str
+    names: tuple[str, ...]
+    values: NDArray[np.float64] | None
+    predicted: NDArray[np.float64]
+    classes: tuple[str, ...]
+
+    def change(self, k: int) -> float:
+        """By how much the column moves the mean prediction of a class.
+
+        Parameters
+        ----------
+        k : int
+            The place of the class.
+
+        Returns
+        -------
+        float
+            For a number, the prediction at its largest value minus that at its smallest: positive if it rises. For
+            a category, the largest minus the smallest prediction.
+        """
+        of_class = self.predicted[:, k]
+        return float(of_class[-1] - of_class[0] if self.values is not None else np.ptp(of_class))
+
+    def in_words(self, k: int) -> str:
+        """The direction of the effect on a class, in a sentence.
+
+        Parameters
+        ----------
+        k : int
+            The place of the class.
+
+        Returns
+        -------
+        str
+            The text.
+        """
+        of_class = self.predicted[:, k]
+        if self.values is None:
+            best, worst = int(of_class.argmax()), int(of_class.argmin())
+            return (
+                f"highest for {self.names[best]} ({_percent(of_class[best])}), lowest for {self.names[worst]} "
+                f"({_percent(of_class[worst])})"
+            )
+        steps = np.sign(np.diff(of_class)[np.abs(np.diff(of_class)) > 1e-3])
+        way = "does not change" if not len(steps) else "rises" if (steps > 0).all() else "falls"
+        way = way if not len(steps) or abs(steps.sum()) == len(steps) else "goes up and down"
+        first, last = _percent(of_class[0]), _percent(of_class[-1])
+        return f"{way}: {first} at {self.names[0]}, {last} at {self.names[-1]}"
+
+    def to_frame(self) -> Any:
+        """The effect as a pandas frame, with one row per value.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row per entry.
+        """
+        shares = {f"predicted {name}": self.predicted[:, k].tolist() for k, name in enumerate(self.classes)}
+        return to_frame({"column": [self.column] * len(self.names), "value": list(self.names), **shares})
+
+
+def partial_dependence(
+    model: LLPClassifier,
+    bags: Bags,
+    columns: Mapping[str, Sequence[int]],
+    *,
+    max_rows: int = 2_000,
+    random_state: int = 0,
+) -> dict[str, PartialDependence]:
+    """The mean prediction if all instances had the same value in a column, for each of several values.
+
+    A number is set to nine quantiles from 5 % to 95 %, a category to each of its ten commonest values. It tells
+    what the model does, not what causes what: values that never occur together are predicted too.
+
+    Parameters
+    ----------
+    model : LLPClassifier
+        A fitted model.
+    bags : Bags
+        With a table of instances.
+    columns : mapping of str to sequence of int
+        For each column of the user's table, its columns among the instances.
+    max_rows : int, default=2000
+        The mean is over so many instances at most, drawn at random.
+    random_state : int, default=0
+        Of the draw.
+
+    Returns
+    -------
+    dict of str to PartialDependence
+
+    References
+    ----------
+    J. H. Friedman. Greedy function approximation: a gradient boosting machine. Annals of Statistics 29, 2001.
+
+    Examples
+    --------
+    >>> from llpgan import MeanMap
+    >>> X = np.random.default_rng(0).normal(size=(80, 2))
+    >>> bags = Bags.from_labels(X, X[:, 0] > 0, np.arange(80) // 4)
+    >>> effects = partial_dependence(MeanMap().fit_bags(bags), bags, {"tells": [0], "noise": [1]})
+    >>> effects["tells"].change(1) > 0.5 > effects["noise"].change(1)
+    True
+    """
+    refuse_other_than_bags(bags, "bags")
+    if bags.instances.ndim != 2:
+        raise ValueError(
+            f"partial dependence is on a table's columns, but instances have shape {bags.instances.shape[1:]}"
+        )
+    n = len(bags.instances)
+    rows = np.random.default_rng(random_state).permutation(n)[:max_rows]
+    instances = np.array(bags.instances[np.sort(rows)])
+    return {name: _of_column(model, bags, instances, name, list(group)) for name, group in columns.items()}
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
+
+
+def _of_column(
+    model: LLPClassifier, bags: Bags, instances: Array, name: str, group: list[int]
+) -> PartialDependence:
+    patterns, is_number = _patterns(instances[:, group], _is_number(bags, name, group))
+    names, values = _texts(bags, name, group, patterns, is_number)
+    predicted = []
+    for pattern in patterns:
+        changed = instances.copy()
+        changed[:, group] = pattern
+        predicted.append(model.predict_encoded(changed).mean(axis=0))
+    classes = tuple(str(label) for label in bags.classes.tolist())
+    return PartialDependence(name, names, values, np.array(predicted), classes)
+
+
+def _encoder(bags: Bags, name: str) -> Any:
+    """How the column was encoded, if it came from a table."""
+    columns = getattr(bags.encoder, "columns", ())
+    return next((column for column in columns if column.name == name), None)
+
+
+def _is_number(bags: Bags, name: str, group: list[int]) -> bool:
+    encoder = _encoder(bags, name)
+    return len(group) == 1 if encoder is None else isinstance(encoder, Number)
+
+
+def _patterns(rows: Array, is_number: bool) -> tuple[Array, bool]:
+    """What the column is set to: quantiles of a number that is not missing, or the commonest values."""
+    if is_number:
+        present = rows[(rows[:, 1:] == 0).all(axis=1)] if rows.shape[1] > 1 else rows
+        found = np.unique(present[:, 0] if len(present) else rows[:, 0])
+        if len(found) > _FEW:
+            shares = np.linspace(0.05, 0.95, _STEPS)
+            found = np.unique(np.quantile(present[:, 0], shares, method="nearest"))
+        patterns = np.zeros((len(found), rows.shape[1]), dtype=rows.dtype)
+        patterns[:, 0] = found
+        return patterns, True
+    found, counts = np.unique(rows, axis=0, return_counts=True)
+    commonest = np.argsort(-counts, kind="stable")[:_MOST_VALUES]
+    return found[np.sort(commonest)[::-1]], False
+
+
+def _texts(
+    bags: Bags, name: str, group: list[int], patterns: Array, is_number: bool
+) -> tuple[tuple[str, ...], NDArray[np.float64] | None]:
+    """The values in the user's words and units."""
+    if not is_number:
+        features = [str(bags.features[i]) if bags.features else f"column {i}" for i in group]
+        return tuple(_category(name, features, pattern) for pattern in patterns), None
+    encoder, values = _encoder(bags, name), patterns[:, 0].astype(np.float64)
+    if encoder is not None:
+        values = _without_rounding(values * encoder.scale + encoder.mean)
+    if isinstance(encoder, Date) and np.abs(values).max() > _DAYS_OF_A_DATE:
+        return tuple(str(np.datetime64(int(np.floor(day)), "D")) for day in values), values
+    return tuple(f"{value:.4g}" for value in values), values
+
+
+def _without_rounding(values: Array) -> Array:
+    """Six digits: what single precision leaves of a user's number.
+
+    >>> _without_rounding(np.array([3.962e-09, 1.0000001])).tolist()
+    [0.0, 1.0]
+    """
+    largest = float(np.abs(values).max())
+    return values if largest == 0 else np.round(values, 5 - int(np.floor(np.log10(largest)))) + 0.0
+
+
+def _category(name: str, features: list[str], pattern: Array) -> str:
+    """The value whose column is 1; all zeros stand for a value that has none."""
+    there = [feature for feature, value in zip(features, pattern, strict=True) if value == 1]
+    if not there:
+        return (
+            "(other)" if all(value == 0 for value in pattern) else ", ".join(f"{value:.3g}" for value in pattern)
+        )
+    return ", ".join(feature.removeprefix(f"{name}=") for feature in there)

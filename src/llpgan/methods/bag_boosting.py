@@ -1,0 +1,261 @@
+"""BagBoosting: gradient boosted trees from bags."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import ClassVar, Self
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from llpgan.bags.bags import Bags, refuse_other_than_bags
+from llpgan.methods.boosting import (
+    CovariateShiftLoss,
+    Ensemble,
+    LabelShiftLoss,
+    ShiftLoss,
+    TreeGrower,
+    boost,
+    boosting_rows,
+    class_probabilities_from,
+    held_out_parts,
+    tree_scores,
+)
+from llpgan.methods.diagnostics import shift_evidence
+from llpgan.methods.linear import ClassicalClassifier, one_blas_thread
+from llpgan.utils.arrays import Array
+
+SHIFTS = ("covariate", "label")
+_MOST_ROWS, _LEAST_ROWS, _LEAVES_OF_ROWS = 100, 4, 40
+_FEWEST_FEATURES = 8  # that a tree may split at
+_ROWS_AT_ONCE = 2**17  # of predictions
+_SEEDS = 2**20  # of LightGBM, to which numbers of models and classes are added
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class BagBoosting(ClassicalClassifier):
+    """Gradient-boosted trees that learn from the proportions of bags.
+
+    Trees are grown by LightGBM on one of two losses, see :mod:`llpgan.methods.boosting`, and the values of
+    their leaves are Newton steps in that loss. Several models are boosted side by side, each without one part of
+    the bags (of the rows, under label shift). Boosting ends when the loss of the held-out parts no longer
+    decreases, and the probabilities of the models are averaged.
+
+    Parameters
+    ----------
+    bag_shift : {"auto", "covariate", "label"}, default="auto"
+        How bags differ. "covariate": in what their instances look like, while P(y | x) is the same in all bags;
+        the mean prediction of a bag is then fitted to its proportions, as in DLLP. "label": in how common the
+        classes are, while P(x | y) is the same, as MeanMap assumes. "auto" selects "label" if bags differ by more
+        than chance in their proportions and their means could be mixtures of class means, see
+        :func:`~llpgan.methods.diagnostics.shift_evidence`.
+    max_rounds : int, default=300
+        The maximum number of trees of a model, for each class if there are more than two.
+    patience : int, default=15
+        The number of rounds without a decrease of the held-out loss after which boosting ends.
+    learning_rate : float, default=0.2
+        The share of a Newton step that each tree takes.
+    max_leaves : int, default=4
+        The maximum number of leaves of a tree.
+    min_rows : int, default=None
+        The minimum number of rows in a leaf. None means 100, or a fortieth of the rows if that is less.
+    l2 : float, default=1.0
+        The penalty of leaf values, in rows.
+    correlation : float, default=0.1
+        How much large bags may differ from the model beyond chance: a bag of m rows counts as m / (1 + correlation
+        (m − 1)) independent ones. It is used under covariate shift.
+    n_models : int, default=10
+        The number of models that are averaged. Each fifth of the bags or rows is held out by one of the first five
+        models; further models use new parts.
+    max_features : float, default=1.0
+        The share of the features that each tree may split at, drawn anew for each tree; at least eight features.
+    monotonic_cst : sequence of int, default=None
+        One number per feature: 1 if the second class may only become more probable as the feature increases, −1 if
+        only less probable, and 0 for no constraint. It needs two classes. None means no constraints.
+    {random_state: the held-out parts}
+    standardize : bool, default=True
+        Whether to standardize the instances first. It does not change which splits are possible.
+
+    Attributes
+    ----------
+    bag_shift_ : str
+        How bags differ, as given or found: "covariate" or "label".
+    n_rounds_ : int
+        The number of rounds that were kept.
+    held_out_losses_ : list of float
+        The held-out loss before the first round and after each; empty if there were too few bags to hold any out.
+    held_out_means_ : ndarray of shape (n_bags, n_classes)
+        Under covariate shift, the mean prediction of each training bag by the models that were trained without it;
+        empty under label shift, where rows are held out, and if no bag was held out.
+    trees_ : list of list of str
+        The trees of each model and class, in the text format of LightGBM.
+    starts_ : ndarray of shape (n_models, n_outputs)
+        The scores to which the trees of each model are added.
+    feature_importances_ : ndarray of shape (n_features,)
+        The share of each feature in the gain of all splits.
+    {inherited}
+
+    See Also
+    --------
+    BagLogistic : A linear classifier with the cross-entropy of bags.
+    AutoLLP : Trees and a linear classifier, weighed by held-out bags.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llpgan import BagBoosting
+    >>> X = np.arange(40.0)[:, None]
+    >>> y, bag = (X[:, 0] >= 20).astype(int), np.arange(40) // 8
+    >>> model = BagBoosting(random_state=0).fit(X, y, groups=bag)
+    >>> model.predict([[3.0], [35.0]])
+    array([0, 1])
+    """
+
+    bag_shift: str = "auto"
+    max_rounds: int = 300
+    patience: int = 15
+    learning_rate: float = 0.2
+    max_leaves: int = 4
+    min_rows: int | None = None
+    l2: float = 1.0
+    correlation: float = 0.1
+    n_models: int = 10
+    max_features: float = 1.0
+    monotonic_cst: Sequence[int] | None = None
+    random_state: int | np.random.RandomState | None = None
+
+    takes_weights: ClassVar = True
+    takes_partial: ClassVar = True
+    takes_bag_weights: ClassVar = True
+
+    _parameter_constraints: ClassVar = {
+        **ClassicalClassifier._parameter_constraints,
+        "bag_shift": [StrOptions({"auto", *SHIFTS})],
+        "max_rounds": [Interval(Integral, 1, None, closed="left")],
+        "patience": [Interval(Integral, 1, None, closed="left")],
+        "learning_rate": [Interval(Real, 0, None, closed="neither")],
+        "max_leaves": [Interval(Integral, 2, None, closed="left")],
+        "min_rows": [Interval(Integral, 1, None, closed="left"), None],
+        "l2": [Interval(Real, 0, None, closed="neither")],
+        "correlation": [Interval(Real, 0, 1, closed="both")],
+        "n_models": [Interval(Integral, 1, None, closed="left")],
+        "max_features": [Interval(Real, 0, 1, closed="right")],
+        "monotonic_cst": ["array-like", None],
+        "random_state": ["random_state"],
+    }
+
+    def fit_bags(self, bags: Bags) -> Self:
+        """Learn from bags.
+
+        Parameters
+        ----------
+        bags : Bags
+            The bags.
+
+        Returns
+        -------
+        Self
+            The fitted estimator.
+        """
+        self._start(bags)
+        _refuse_constraints(self.monotonic_cst, bags)
+        _refuse_label_shift(self.bag_shift, bags)
+        self._learn_scales(bags)
+        with one_blas_thread():
+            self.bag_shift_ = self._shift(bags)
+            self._keep(self._boosted(bags))
+        return self._finish(bags)
+
+    def shift_of(self, bags: Bags) -> str:
+        """Return the shift that would be assumed of bags.
+
+        Parameters
+        ----------
+        bags : Bags
+            The bags.
+
+        Returns
+        -------
+        str
+            "label" or "covariate".
+        """
+        refuse_other_than_bags(bags, "what shift_of takes")
+        with one_blas_thread():
+            self._learn_scales(bags)
+            return self._shift(bags)
+
+    def _shift(self, bags: Bags) -> str:
+        if self.bag_shift != "auto":
+            return self.bag_shift
+        if bags.known is not None:
+            return "covariate"  # which asks less of the shares
+        return "label" if shift_evidence(bags, self._rows).label_shift else "covariate"
+
+    def _rows(self, instances: Array) -> Array:
+        return self._features(instances).array()
+
+    def _grower(self, rows: Array, n_rows: int) -> TreeGrower:
+        least = max(_LEAST_ROWS, min(_MOST_ROWS, n_rows // _LEAVES_OF_ROWS))
+        share = min(1.0, max(self.max_features, _FEWEST_FEATURES / rows.shape[1]))
+        return TreeGrower(rows, self.max_leaves, self.min_rows or least, share, self.monotonic_cst)
+
+    def _boosted(self, bags: Bags) -> Ensemble:
+        seed = int(check_random_state(self.random_state).randint(2**31))
+        by_bag = self.bag_shift_ == "covariate"
+        rows = boosting_rows(bags, self._rows, lambda part: self._loss(part, bags), units_are_bags=by_bag)
+        return boost(
+            rows,
+            self._grower(rows.for_splits(), len(bags.bag_index)),
+            held_out_parts(rows.n_units, self.n_models, seed),
+            max_rounds=self.max_rounds,
+            patience=self.patience,
+            learning_rate=self.learning_rate,
+            l2=self.l2,
+            seed=seed % _SEEDS,
+        )
+
+    def _loss(self, part: Bags, whole: Bags) -> ShiftLoss:
+        if self.bag_shift_ == "label":
+            return LabelShiftLoss(part, whole)
+        return CovariateShiftLoss(part, self.correlation)
+
+    def _keep(self, ensemble: Ensemble) -> None:
+        self.n_rounds_ = ensemble.n_rounds
+        self.held_out_losses_, self.held_out_means_ = ensemble.course, ensemble.held_out_means
+        self.trees_, self.starts_ = ensemble.trees, ensemble.starts
+        total = ensemble.gains.sum()
+        self.feature_importances_ = ensemble.gains / total if total > 0 else ensemble.gains
+
+    def _probabilities(self, instances: Array) -> Array:
+        parts = [
+            self._of_rows(self._rows(instances[first : first + _ROWS_AT_ONCE]))
+            for first in range(0, len(instances), _ROWS_AT_ONCE)
+        ]
+        return np.concatenate(parts) if parts else np.empty((0, len(self.classes_)))
+
+    def _of_rows(self, rows: Array) -> Array:
+        """(n_rows, n_classes): the mean over models."""
+        each = [
+            class_probabilities_from(start + np.column_stack([tree_scores(text, rows) for text in trees]))
+            for start, trees in zip(self.starts_, self.trees_, strict=True)
+        ]
+        return np.mean(each, axis=0)
+
+
+def _refuse_label_shift(bag_shift: str, bags: Bags) -> None:
+    if bag_shift == "label" and bags.known is not None:
+        raise ValueError('bag_shift="label" needs all shares of each bag, without noise; "covariate" does not')
+
+
+def _refuse_constraints(given: Sequence[int] | None, bags: Bags) -> None:
+    if given is None:
+        return
+    n_features = int(np.prod(bags.instances.shape[1:]))
+    values = np.asarray(given)
+    if values.shape != (n_features,) or not np.isin(values, (-1, 0, 1)).all():
+        raise ValueError(
+            f"monotonic_cst should be {n_features} values of −1, 0 and 1, one for each feature, got {given!r}"
+        )
+    if bags.n_classes > 2 and values.any():
+        raise ValueError(f"monotonic_cst is for two classes; these bags have {bags.n_classes}")

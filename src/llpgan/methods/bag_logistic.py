@@ -1,0 +1,303 @@
+"""BagLogistic: logistic regression by the cross-entropy of bags."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval
+
+from llpgan.bags import Bags
+from llpgan.methods.lbfgs import minimize_side_by_side
+from llpgan.methods.linear import (
+    BagBlock,
+    ClassicalClassifier,
+    Linear,
+    bag_blocks,
+    map_in_threads,
+    one_blas_thread,
+)
+from llpgan.methods.mean_map import outputs_to_classes
+from llpgan.utils.arrays import Array
+
+_LEAST = 1e-12  # of a mean prediction, so that its logarithm is finite
+
+
+class BagCrossEntropies:
+    """Σ_i w_ri · (−p_i · log p̄_i) + penalty / 2 · ‖θ_r‖² of classifiers θ_r, r = 0, 1, ..., and its slope.
+
+    p̄_i is the mean over bag i of softmax(θ_r · x). A matrix product scores a block of rows for all classifiers,
+    which takes a small part of the time of as many products with a vector.
+
+    Parameters
+    ----------
+    bags : Bags
+        With the shares that are known of them.
+    blocks : sequence of BagBlock
+        Their features, the last of which is one.
+    weights : array of shape (n_classifiers, n_bags)
+        How much each bag counts for each classifier.
+    penalty : float
+        Of the squared weights; the intercepts have none.
+    """
+
+    def __init__(self, bags: Bags, blocks: Sequence[BagBlock], weights: Array, penalty: float) -> None:
+        self._bags, self._blocks, self._weights, self._penalty = bags, blocks, weights, penalty
+        self._n_outputs = 1 if bags.n_classes == 2 else bags.n_classes
+
+    def __call__(self, points: Array, which: Array) -> tuple[Array, Array]:
+        """Values (r,) and slopes (r, n) at points (r, n), of the classifiers with these numbers."""
+        by_output = points.reshape(len(points), self._n_outputs, -1)
+        weights = self._weights[which].T
+
+        def of_block(block: BagBlock) -> tuple[Array, Array]:
+            with np.errstate(over="ignore"):  # exp(−score), of which 1 / (1 + ∞) is right
+                return self._of_block(block, by_output, weights[block.bags])
+
+        values, slopes = np.zeros(len(points)), np.zeros_like(by_output)
+        for value, slope in map_in_threads(of_block, self._blocks):
+            values += value
+            slopes += slope
+        values += self._penalty / 2 * np.einsum("rkd,rkd->r", by_output[:, :, :-1], by_output[:, :, :-1])
+        slopes[:, :, :-1] += self._penalty * by_output[:, :, :-1]
+        return values, slopes.reshape(points.shape)
+
+    def _of_block(self, block: BagBlock, points: Array, weights: Array) -> tuple[Array, Array]:
+        """Values (r,) and slopes (r, outputs, d), of weights (bags, r)."""
+        features = block.read()
+        found = predict_classes(features, points)
+        counted = found if block.shares is None else found * block.shares[:, None, None]
+        sizes = block.sizes[:, None, None]
+        means = block.sums(counted) / sizes
+        if self._n_outputs == 1:
+            means = np.concatenate([1 - means, means], axis=1)
+        means = np.maximum(means, _LEAST)
+        targets, values = self._targets(block, means, weights)
+        pull = -targets / means / sizes
+        if self._n_outputs == 1:
+            slope = block.for_rows(pull[:, 1:] - pull[:, :1])
+            slope *= 1 - found
+        else:
+            slope = block.for_rows(pull)
+            slope -= np.einsum("nkr,nkr->nr", slope, found)[:, None]
+        slope *= counted
+        flat = slope.reshape(len(slope), -1).T @ features
+        return values, flat.reshape(self._n_outputs, len(points), -1).swapaxes(0, 1)
+
+    def _targets(self, block: BagBlock, means: Array, weights: Array) -> tuple[Array, Array]:
+        """The shares that means (bags, K, r) should meet, weighted, and the values (r,)."""
+        if self._bags.known is None:
+            targets = self._bags.proportions[block.bags, :, None] * weights[:, None]
+            return targets, -np.einsum("ikr,ikr->r", targets, np.log(means))
+        known = self._bags.known.of(np.arange(self._bags.n_bags)[block.bags])
+        found = [known.pulls_and_losses(means[:, :, r]) for r in range(means.shape[2])]
+        nearest = np.stack([targets for targets, _ in found], axis=2)
+        values = [weights[:, r] @ losses for r, (_, losses) in enumerate(found)]
+        return nearest * weights[:, None], np.array(values)
+
+
+def predict_classes(features: Array, points: Array) -> Array:
+    """(rows, outputs, r): the softmax of the scores of r classifiers; of two classes, that of the second.
+
+    Parameters
+    ----------
+    features : array of shape (rows, d)
+        The last of them one.
+    points : array of shape (r, outputs, d)
+        The classifiers.
+
+    Examples
+    --------
+    >>> predict_classes(np.array([[2.0, 1.0]]), np.array([[[0.0, 0.0]], [[0.0, np.log(3)]]])).round(2)
+    array([[[0.5 , 0.75]]])
+    """
+    n_outputs = points.shape[1]
+    flat = points.swapaxes(0, 1).reshape(n_outputs * len(points), -1)
+    scores: Any = (features @ flat.T).reshape(len(features), n_outputs, len(points))
+    if n_outputs == 1:
+        np.exp(np.negative(scores, out=scores), out=scores)
+        scores += 1
+        return np.asarray(np.reciprocal(scores, out=scores))
+    scores -= scores.max(axis=1, keepdims=True)
+    np.exp(scores, out=scores)
+    scores /= scores.sum(axis=1, keepdims=True)
+    return np.asarray(scores)
+
+
+_NUMBERS_AT_ONCE = 2**27  # of what searches side by side hold of a block and of their past
+_MEMORY_IN_ROWS = 40  # numbers that a search keeps for each weight
+_ROWS_AT_ONCE = 2**12  # of predictions
+_FAR = 1e8  # limits from zero, where nothing changes any more
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class BagLogistic(ClassicalClassifier):
+    """Logistic regression on bags: the mean prediction of each bag is fitted to its proportions.
+
+    The loss is that of :class:`DLLP` with a linear classifier. With proportions p_i of bag i and mean predictions
+    p̄_i of softmax(θ·x), the method minimizes
+
+        −Σ_i p_i · log p̄_i + ‖θ‖² / 2C
+
+    Few bags leave many such classifiers about equally good. The problem is therefore solved for many bootstrap
+    samples of the bags, and the predicted probabilities are averaged (bagging [1]_), so that the result does not
+    depend on any single one of them.
+
+    Parameters
+    ----------
+    C : float, default=100.0
+        Inverse of the regularization strength. The loss of each bag counts once against the penalty.
+    n_resamples : int, default=100
+        The number of bootstrap samples whose classifiers are averaged. 0 means a single classifier, fitted to the
+        bags as they are.
+    limit : float, default=3.0
+        Standardized columns are squashed so that no value is further than this from the mean. An outlier or a rare
+        category then cannot decide alone. None leaves the columns as they are.
+    {tol: 1e-4}
+    {random_state: the bootstrap samples of the bags}
+    {inherited}
+
+    Attributes
+    ----------
+    models_ : list of Linear
+        The weights and intercepts of each classifier on the features.
+    {inherited}
+
+    See Also
+    --------
+    DLLP : The same loss with a network.
+    MeanMap : Logistic regression on estimated class means.
+
+    References
+    ----------
+    .. [1] L. Breiman, "Bagging predictors", Machine Learning 24, 1996.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llpgan import BagLogistic
+    >>> X = np.arange(40.0)[:, None]
+    >>> y, bag = (X[:, 0] >= 20).astype(int), np.arange(40) // 8
+    >>> model = BagLogistic(random_state=0).fit(X, y, groups=bag)
+    >>> model.predict([[3.0], [35.0]])
+    array([0, 1])
+    """
+
+    C: float = 100.0
+    n_resamples: int = 100
+    limit: float | None = 3.0
+    tol: float = 1e-4
+    random_state: int | np.random.RandomState | None = None
+
+    takes_weights: ClassVar = True
+    takes_partial: ClassVar = True
+    takes_bag_weights: ClassVar = True
+
+    _parameter_constraints: ClassVar = {
+        **ClassicalClassifier._parameter_constraints,
+        "C": [Interval(Real, 0, None, closed="neither")],
+        "n_resamples": [Interval(Integral, 0, None, closed="left")],
+        "limit": [Interval(Real, 0, None, closed="neither"), None],
+        "tol": [Interval(Real, 0, None, closed="neither")],
+        "random_state": ["random_state"],
+    }
+
+    def fit_bags(self, bags: Bags) -> Self:
+        """Learn from bags.
+
+        Parameters
+        ----------
+        bags : Bags
+            The bags to learn from.
+
+        Returns
+        -------
+        Self
+            The fitted estimator.
+        """
+        self._start(bags)
+        self._learn_scales(bags)
+        with one_blas_thread():
+            self.models_ = self._solved(bags, self._draws(bags.n_bags))
+        return self._finish(bags)
+
+    def _draws(self, n_bags: int) -> Array:
+        """(resamples, bags): how often each bag is drawn; without resamples, each once."""
+        if self.n_resamples == 0:
+            return np.ones((1, n_bags))
+        random = check_random_state(self.random_state)
+        return random.multinomial(n_bags, np.full(n_bags, 1 / n_bags), size=self.n_resamples)
+
+    def _solved(self, bags: Bags, draws: Array) -> list[Linear]:
+        """The classifier of each draw; as many are searched for at a time as memory allows."""
+        blocks = bag_blocks(bags, self._rows)
+        total = bags.n_bags if bags.bag_weights is None else bags.bag_weights.sum()
+        weights = (draws if bags.bag_weights is None else draws * bags.bag_weights) / total
+        n_outputs = len(outputs_to_classes(bags.n_classes))
+        n_features = int(np.prod(bags.instances.shape[1:]))
+        largest = max(int(block.sizes.sum()) for block in blocks) + _MEMORY_IN_ROWS * n_features
+        at_once = max(1, _NUMBERS_AT_ONCE // (n_outputs * largest))
+        models: list[Linear] = []
+        for first in range(0, len(draws), at_once):
+            some = weights[first : first + at_once]
+            loss = BagCrossEntropies(bags, blocks, some, 1 / (self.C * total))
+            start = np.zeros((len(some), n_outputs * (n_features + 1)))
+            found = minimize_side_by_side(loss, start, tol=self.tol).reshape(len(some), n_outputs, -1)
+            models += [Linear(each[:, :-1], each[:, -1]) for each in found]
+        return models
+
+    def _rows(self, instances: Array) -> Array:
+        """(n, d): the features of any instances."""
+        features = self._features(instances).array()
+        return features if not self.standardize or self.limit is None else soft_clip(features, self.limit)
+
+    def held_out_means(self, bags: Bags) -> Array:
+        """Compute the mean prediction of each training bag by the classifiers whose resamples it is not in.
+
+        Parameters
+        ----------
+        bags : Bags
+            The training bags.
+
+        Returns
+        -------
+        ndarray of shape (n_bags, n_classes)
+            The means. They are NaN if a bag is in all resamples.
+        """
+        unseen = self._draws(bags.n_bags) == 0
+        total = np.zeros((bags.n_bags, bags.n_classes))
+        for block in bag_blocks(bags, self._rows):
+            found = predict_classes(block.read(), self._points())
+            counted = found if block.shares is None else found * block.shares[:, None, None]
+            means = block.sums(counted) / block.sizes[:, None, None]
+            means = np.concatenate([1 - means, means], axis=1) if bags.n_classes == 2 else means
+            total[block.bags] = np.einsum("ikr,ri->ik", means, unseen[:, block.bags])
+        with np.errstate(invalid="ignore"):
+            return np.asarray(total / unseen.sum(axis=0)[:, None])
+
+    def _points(self) -> Array:
+        """(r, outputs, d + 1): the classifiers, with the intercept last."""
+        return np.stack([np.column_stack([model.weights, model.intercept]) for model in self.models_])
+
+    def _probabilities(self, instances: Array) -> Array:
+        points, found = self._points(), np.empty((len(instances), len(self.classes_)))
+        with one_blas_thread(), np.errstate(over="ignore"):
+            for first in range(0, len(instances), _ROWS_AT_ONCE):
+                rows = self._rows(instances[first : first + _ROWS_AT_ONCE])
+                each = predict_classes(np.column_stack([rows, np.ones(len(rows))]), points)
+                found[first : first + len(rows), -each.shape[1] :] = each.mean(axis=2)
+        if len(self.classes_) == 2:
+            found[:, 0] = 1 - found[:, 1]
+        return found
+
+
+def soft_clip(values: Array, limit: float) -> Array:
+    """x / sqrt(1 + (x / limit)²): near zero it changes nothing, and nothing gets beyond the limit.
+
+    >>> soft_clip(np.array([0.1, 4.0, -1e300]), limit=3.0).round(2)
+    array([ 0.1,  2.4, -3. ])
+    """
+    inside = np.clip(values / limit, -_FAR, _FAR)
+    return limit * inside / np.sqrt(1 + inside * inside)

@@ -1,0 +1,600 @@
+"""The base class of all methods: scikit-learn's contract."""
+
+import warnings
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+
+from llpgan.bags import fit_warnings
+from llpgan.bags.bags import Bags, refuse_other_than_bags
+from llpgan.bags.checks import are_labels, check_finite, check_instances, check_same_length, check_weights
+from llpgan.bags.on_disk import StoredInstances
+from llpgan.tables.marginals import MarginalTables
+from llpgan.utils.arrays import Array, check_argument, check_numbers, is_frame
+from llpgan.utils.docs import fill_docstring
+from llpgan.utils.messages import match_columns, match_labels, warn_once
+
+if TYPE_CHECKING:
+    from llpgan.tables import Encoder
+
+
+_LOOKED_AT = 256  # images, to see the range of their values
+_OTHER_RANGE = 100  # times larger or smaller: bytes beside values from 0 to 1
+_BAGS_OF_ONE = (
+    "labels without groups make every row a bag of its own, so this is supervised learning from every label. To "
+    "learn from bags, pass groups (the bag of each row); in cross_val_score and GridSearchCV they arrive after "
+    "sklearn.set_config(enable_metadata_routing=True), as params={'groups': ...} or fit(..., groups=...). "
+    "groups=np.arange(len(y)) asks for supervised learning, without this warning."
+)
+
+
+class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Base class of all estimators: a classifier of instances that learns from bags.
+
+    ``fit(X, y, groups)`` follows scikit-learn. ``fit_bags`` takes :class:`~llpgan.bags.Bags`. A method implements
+    ``fit_bags`` and ``_probabilities``.
+
+    ``predict``, ``predict_proba`` and ``score`` take rows in the form in which users have them. If the model
+    learned from a table, they encode new rows in the same way as that table. They also take
+    :class:`~llpgan.bags.Bags` with the same encoding. Pass instances that are already encoded, such as
+    ``bags.instances``, to ``predict_encoded``.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The classes, in the order of the columns of ``predict_proba``.
+    n_features_in_ : int
+        The number of columns of the instances, or of channels if they are images.
+    feature_names_in_ : ndarray of shape (``n_features_in_``,)
+        The names of the columns. Defined only if the training data have column names and no ``encoder_``.
+    encoder_ : Encoder or None
+        The encoder that turns rows of a user's table into instances. None if the model did not learn from a table.
+    instance_shape_ : tuple of int
+        The shape of one instance.
+    instance_type_ : str
+        The data type of the training instances, such as ``"<f4"``.
+    largest_pixel_ : float or None
+        About the largest absolute value of the training images. None if the instances are not images.
+
+    See Also
+    --------
+    llpgan.Bags : The instances, their bags and the proportions that every method learns from.
+    """
+
+    classes_: Array
+    n_features_in_: int
+    encoder_: "Encoder | None"
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
+    takes_weights: ClassVar[bool] = False  # whether rows may have weights
+    takes_bag_weights: ClassVar[bool] = False  # whether some bags may count more than others
+    takes_partial: ClassVar[bool] = False  # whether less may be known of bags than a full vector of shares
+
+    # Where scikit-learn routes metadata, `groups` goes to fit and score without being asked for.
+    __metadata_request__fit: ClassVar = {"groups": True}
+    __metadata_request__score: ClassVar = {"groups": True}
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        cls.__doc__ = fill_docstring(cls)
+
+    def fit(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from instances, their labels or their bags' proportions, and the bag of each instance.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features) or (n_samples, channels, height, width)
+            The instances.
+        y : array-like of shape (n_samples,) or (n_samples, n_classes)
+            If 1-D, the label of each row, of which only the proportions in each bag are used. If 2-D, each row
+            holds the proportions of that row's bag; the columns of a frame name the classes.
+        groups : array-like of shape (n_samples,), default=None
+            The bag of each row. If None, every row is a bag of its own: labels are then learned from as in
+            supervised learning, with a warning, and proportions other than 0 and 1 are refused. Pass
+            ``groups=np.arange(len(y))`` to ask for supervised learning without the warning.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How much each row counts in its bag; without ``groups``, how much it counts beside the others. None
+            means that all rows count the same.
+
+        Returns
+        -------
+        Self
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If a value is not finite, proportions do not sum to one or differ within a bag, lengths differ, or a
+            parameter is out of range.
+        """
+        if y is None:
+            raise ValueError(
+                f"This {type(self).__name__} estimator requires y to be passed, but the target y is None: "
+                f"it holds each row's label, or the proportions of its bag"
+            )
+        instances = self._checked(_rows_of_numbers(X, "X"), reset=True)
+        self.encoder_ = None
+        if groups is None and sample_weight is not None:
+            bags = self._weighted_bags_of_one(instances, y, sample_weight)
+        else:
+            bags = _bags_of_rows(instances, y, groups, self._feature_names(), sample_weight)
+        if groups is None:
+            warn_once(_BAGS_OF_ONE, about=type(self).__name__)
+        return self.fit_bags(bags)
+
+    @abstractmethod
+    def fit_bags(self, bags: Bags) -> Self:
+        """Learn from bags.
+
+        A method begins with ``self._start(bags)`` and returns ``self._finish(bags)``.
+
+        Parameters
+        ----------
+        bags : Bags
+            The bags to learn from.
+
+        Returns
+        -------
+        Self
+            The fitted estimator.
+        """
+
+    def predict(self, X: Any) -> Array:
+        """Predict the most probable class of each row.
+
+        Parameters
+        ----------
+        X : array-like, frame, path or Bags
+            The rows, in any form that :meth:`encode` takes.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The predicted classes.
+        """
+        best = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[best]
+
+    def predict_proba(self, X: Any) -> Array:
+        """Predict the probability of each class for each row.
+
+        Parameters
+        ----------
+        X : array-like, frame, path or Bags
+            The rows, in any form that :meth:`encode` takes.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            The probabilities, with the classes in the order of ``classes_``.
+        """
+        return self.predict_encoded(self.encode(X))
+
+    def predict_encoded(self, instances: Any) -> Array:
+        """Predict the probability of each class for instances that are already encoded.
+
+        Parameters
+        ----------
+        instances : ndarray or StoredInstances
+            The instances: ``bags.instances``, what :meth:`encode` returns, or any array in that form.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            The probabilities, with the classes in the order of ``classes_``.
+
+        Raises
+        ------
+        ValueError
+            If the instances do not have the shape of the training instances, or a value is not finite.
+        """
+        check_is_fitted(self, "classes_")
+        if len(self.instance_shape_) > 1:  # images, whose channels scikit-learn would call features
+            self._refuse_other_shape(np.shape(instances))
+        instances = self._checked(instances, reset=False)
+        check_instances(instances, self._feature_names())
+        self._refuse_other_shape(instances.shape)
+        self._warn_of_other_range(instances)
+        probabilities = self._probabilities(instances)
+        self._refuse_no_probabilities(probabilities, instances)
+        return probabilities
+
+    def encode(self, X: Any) -> Any:
+        """Encode rows in the way in which the training rows were encoded.
+
+        Parameters
+        ----------
+        X : array-like, frame, path or Bags
+            The rows. If the model learned from a table, another table with the same columns: a file, a frame or a
+            dict of columns. Otherwise an array or a frame of numbers. :class:`~llpgan.bags.Bags` are accepted if
+            they have the encoding of the training bags.
+
+        Returns
+        -------
+        ndarray or StoredInstances
+            The instances that the model sees.
+        """
+        check_is_fitted(self, "classes_")
+        if isinstance(X, Bags):
+            return self._instances_of(X)
+        if self.encoder_ is None:
+            return _rows_of_numbers(X, "X")
+        from llpgan.tables import open_rows, rows_of_array
+
+        if isinstance(X, np.ndarray | StoredInstances):
+            return self.encoder_.encode(rows_of_array(X))
+        return self.encoder_.encode(open_rows(X, self.encoder_.text_columns))
+
+    def score(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> float:
+        """Return the accuracy if ``y`` holds labels, and the agreement with the bags if it holds proportions.
+
+        The agreement is one minus the mean over bags of the total variation distance between a bag's proportions
+        and its mean prediction. The best value is 1, and no label of an instance is needed.
+
+        Parameters
+        ----------
+        X : array-like, frame, path or Bags
+            The rows, in any form that :meth:`encode` takes.
+        y : array-like of shape (n_samples,) or (n_samples, n_classes)
+            The labels, or in each row the proportions of its bag. The columns of a frame of proportions must be
+            named after the classes; the columns of an array are in the order of ``classes_``.
+        groups : array-like of shape (n_samples,), default=None
+            The bag of each row. Needed if ``y`` holds proportions other than 0 and 1.
+        sample_weight : array-like of shape (n_samples,), default=None
+            The weight of each row in the accuracy, or in the mean prediction of its bag.
+
+        Returns
+        -------
+        float
+            The score.
+        """
+        probabilities = self.predict_proba(X)
+        check_same_length("rows of X", probabilities, "entries of y", y)
+        if sample_weight is not None:
+            sample_weight = check_weights(sample_weight, len(probabilities))
+        if _are_labels(y):
+            truth = match_labels(column_or_1d(y), self.classes_, "y")
+            predicted = self.classes_[probabilities.argmax(axis=1)]
+            return float(np.average(predicted == truth, weights=sample_weight))
+        bags = _bags_to_check(y, groups, self.classes_)
+        predicted = bags.means(probabilities, sample_weight)
+        return float(1 - np.abs(predicted - bags.proportions).sum(axis=1).mean() / 2)
+
+    def report(
+        self,
+        path: str | Path,
+        bags: Bags,
+        *,
+        title: str | None = None,
+        labels: Any = None,
+        held_out: Bags | None = None,
+        overwrite: bool = False,
+    ) -> Path:
+        """Write a page on this model, as one HTML file for a browser.
+
+        See :func:`llpgan.report.write_report`, which this calls.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file to write.
+        bags : Bags
+            The bags that the model was trained on.
+        title : str, default=None
+            The title of the page; the name of the method by default.
+        labels : array-like of shape (n_instances,), default=None
+            The class of each instance, in the order of ``bags.instances``; used only for scores.
+        held_out : Bags, default=None
+            Bags that the model was not trained on; used only for scores.
+        overwrite : bool, default=False
+            Replace the file if it exists.
+
+        Returns
+        -------
+        Path
+            The file.
+        """
+        from llpgan.report import write_report
+
+        return write_report(self, bags, path, title=title, labels=labels, held_out=held_out, overwrite=overwrite)
+
+    @abstractmethod
+    def _probabilities(self, instances: Array) -> Array:
+        """The probability of each class for instances that are checked."""
+
+    def _start(self, bags: Bags) -> None:
+        """Check bags and settings, warn of bags that tell nothing, and note what predictions will be of."""
+        refuse_other_than_bags(bags, "what fit_bags takes")
+        self._validate_params()
+        self._refuse_weights(bags)
+        self._refuse_partial(bags)
+        if (said := fit_warnings.reason_uninformative(bags) or fit_warnings.never_compared(bags)) is not None:
+            warnings.warn(said, fit_warnings.UninformativeBagsWarning, stacklevel=3)
+        self.classes_ = bags.classes
+        self.n_features_in_ = bags.instances.shape[1]
+        self.instance_shape_ = bags.instances.shape[1:]
+        self.instance_type_ = bags.instances.dtype.str
+        self.largest_pixel_ = _largest_pixel(bags.instances) if bags.instances.ndim > 2 else None
+        self.encoder_ = bags.encoder
+        self._note_features(None if bags.encoder else bags.features)
+
+    def _weighted_bags_of_one(self, instances: Array, y: Any, sample_weight: Any) -> Bags:
+        """Rows that are bags, and count as often as their weights say; those of weight zero are not there."""
+        weights = check_weights(sample_weight, len(instances))
+        y = y if hasattr(y, "iloc") else np.asarray(y)
+        check_same_length("instances", instances, "entries of y", y)
+        kept = np.flatnonzero(weights > 0)
+        y = y.iloc[kept] if hasattr(y, "iloc") else y[kept]
+        bags = _bags_of_rows(instances[kept], y, None, self._feature_names(), weights[kept])
+        return replace(bags, bag_weights=weights[kept]) if self.takes_bag_weights else bags
+
+    def _refuse_weights(self, bags: Bags) -> None:
+        """Refuse weighted rows where a method cannot respect them."""
+        if bags.uneven_weights is not None and not self.takes_weights:
+            raise ValueError(
+                f"{type(self).__name__} cannot weigh rows; "
+                f"AutoLLP, BagBoosting, BagLogistic, MeanMap, LaplacianMeanMap, InvCal and DLLP can"
+            )
+        if bags.uneven_bag_weights is not None and not self.takes_bag_weights:
+            raise ValueError(
+                f"{type(self).__name__} cannot weigh bags; "
+                f"AutoLLP, BagBoosting, BagLogistic, InvCal, DLLP and LLPGAN can"
+            )
+
+    def _refuse_partial(self, bags: Bags) -> None:
+        """Refuse bags of which less is known than a full vector, where a method needs that."""
+        if bags.known is not None and not self.takes_partial:
+            raise ValueError(
+                f"{type(self).__name__} needs all shares of each bag, without noise; "
+                f"AutoLLP, BagBoosting, BagLogistic, DLLP, LLPGAN and LLPVAT learn from bounds, unknown shares, "
+                f"shares within some classes and noise of known size"
+            )
+
+    def _finish(self, bags: Bags) -> Self:
+        """Refuse predictions that are not finite, and warn where next to nothing was learned."""
+        shown, missing = fit_warnings.sample_bags(bags)
+        probabilities, method = self._probabilities(shown.instances), type(self).__name__
+        self._refuse_no_probabilities(probabilities, shown.instances)
+        if fit_warnings.reason_uninformative(bags) is not None:  # which was said before
+            return self
+        fit_warnings.warn_of_training(
+            fit_warnings.warn_if_little_learned(method, shown, probabilities, bags.prior, missing)
+        )
+        return self
+
+    def _note_features(self, names: Sequence[str] | None) -> None:
+        """Under the attribute that scikit-learn reads, which is there only if the user's columns have names."""
+        if names is not None:
+            self.feature_names_in_ = np.array(names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+
+    def _check_others(self, bags: Bags) -> None:
+        """Refuse bags that stand beside those of the training if their instances are not alike."""
+        instances = self._instances_of(bags)
+        self._refuse_other_shape(instances.shape)
+        self._warn_of_other_range(instances)
+
+    def _instances_of(self, bags: Bags) -> Array:
+        """Those of bags, unless what they learned of their table differs from what the model did."""
+        if self.encoder_ is not None and bags.encoder != self.encoder_:
+            raise ValueError(
+                f"these bags are encoded otherwise than those that this {type(self).__name__} was trained on: "
+                f"give their rows, as a table, or Bags that are a part of the training's (Bags.subset)"
+            )
+        return bags.instances
+
+    def _checked(self, X: Any, *, reset: bool) -> Array:
+        """Scikit-learn's own checks; that values are finite is ours to say, with row and column.
+
+        Instances that stay in their file are not for scikit-learn, which would read it whole.
+        """
+        if isinstance(X, StoredInstances) and not reset:
+            return cast(Array, X)
+        return np.asanyarray(
+            validate_data(self, X, reset=reset, allow_nd=True, ensure_all_finite=False, dtype="numeric")
+        )
+
+    def _feature_names(self) -> Sequence[str] | None:
+        encoder = getattr(self, "encoder_", None)
+        if encoder is not None:
+            return tuple(encoder.features or ()) or None
+        names = getattr(self, "feature_names_in_", None)
+        return None if names is None else names.tolist()
+
+    def _refuse_other_shape(self, shape: tuple[int, ...]) -> None:
+        if shape[1:] != self.instance_shape_:
+            raise ValueError(
+                f"instances of shape {shape[1:]}, but this {type(self).__name__} was trained on "
+                f"{self.instance_shape_}"
+            )
+
+    def _warn_of_other_range(self, instances: Array) -> None:
+        """Images from 0 to 1 are nearly black to a model that was trained on images from 0 to 255."""
+        trained = getattr(self, "largest_pixel_", None)
+        if trained is None or (instances.dtype == np.uint8 == np.dtype(self.instance_type_)):
+            return
+        largest = _largest_pixel(instances)
+        if largest and trained and not 1 / _OTHER_RANGE < largest / trained < _OTHER_RANGE:
+            warnings.warn(
+                f"the values of these images go up to {largest:g}, and those that this {type(self).__name__} was "
+                f"trained on up to {trained:g}: give images in the range of the training, 0 to 255 or 0 to 1",
+                stacklevel=4,
+            )
+
+    def _refuse_no_probabilities(self, probabilities: Array, instances: Array) -> None:
+        """No NaN leaves a model: it comes from the instances, or from what was learned."""
+        wrong = ~np.isfinite(probabilities).all(axis=1)
+        if not wrong.any():
+            return
+        check_finite(instances, self._feature_names())
+        raise fit_warnings.TrainingError(
+            f"{type(self).__name__} gives row {int(wrong.argmax())} no probabilities, but "
+            f"{probabilities[wrong.argmax()].tolist()}: what it learned is not finite, or the row lies too far "
+            f"from all that it learned from; {fit_warnings.WHAT_TO_TRY}"
+        )
+
+
+def _largest_pixel(images: Array) -> float:
+    """About the largest absolute value of images."""
+    return float(np.abs(fit_warnings.sample_rows(images, _LOOKED_AT).astype(np.float64)).max(initial=0))
+
+
+def _are_labels(y: Any) -> bool:
+    shape = np.shape(y)
+    return len(shape) < 2 or shape[1] == 1
+
+
+def _rows_of_numbers(X: Any, name: str) -> Any:
+    """Rows for scikit-learn to check, unless they are of a kind that it does not know."""
+    if isinstance(X, np.ndarray | StoredInstances) or hasattr(X, "tocsr"):
+        return X
+    if isinstance(X, str | bytes | Path | Mapping | Set | Iterator) or hasattr(X, "to_frame"):
+        one_row = "; for one row of a frame, df.iloc[[0]]" if hasattr(X, "iloc") else ""
+        raise TypeError(
+            f"{name} must be an array or a frame of numbers, one row per instance, got a {type(X).__name__}"
+            f"{one_row}; a model that learned from Bags.from_tables predicts from files and tables"
+        )
+    if is_frame(X) or isinstance(X, Sequence):
+        with check_argument(name):
+            numbers = check_numbers(X, name)
+        return X if is_frame(X) else numbers
+    return X
+
+
+def _bags_of_rows(
+    instances: Array, y: Any, groups: Any, features: Sequence[str] | None, weights: Any = None
+) -> Bags:
+    y = y if hasattr(y, "columns") else np.asarray(y)  # a frame names its classes
+    check_same_length("instances", instances, "entries of y", y)
+    weights = None if weights is None else check_weights(weights, len(instances))
+    if not _are_labels(y):
+        return Bags.from_row_proportions(instances, y, groups, features=features, weights=weights)
+    labels = column_or_1d(y, warn=True)
+    check_classification_targets(labels)
+    return Bags.from_labels(instances, labels, groups, features=features, weights=weights)
+
+
+def _bags_to_check(y: Any, groups: Any, classes: Array) -> Bags:
+    """Bags without instances, with the proportions in the order of the classes."""
+    rows = match_columns(y, classes, "y")
+    if groups is None:
+        are_labels(rows)
+        groups = np.arange(len(rows))
+    return Bags.from_row_proportions(np.zeros((len(rows), 1)), rows, groups, classes=classes)
+
+
+Table = NDArray[np.float64]
+Codes = NDArray[np.int64]
+_SWEEPS, _STILL = 30, 1e-3  # over all tables at most, and the share of rows in wrong cells that changes no more
+_TINY = 1e-9  # of a count
+
+
+def draw_rows(
+    tables: MarginalTables, n_rows: int, random_state: np.random.RandomState
+) -> tuple[Codes, NDArray[np.float64]]:
+    """Draw rows that have the tables of their classes, an equal number of each class.
+
+    Parameters
+    ----------
+    tables : MarginalTables
+        The counts to meet.
+    n_rows : int
+        How many rows to draw.
+    random_state : RandomState
+        The source of random numbers.
+
+    Returns
+    -------
+    positions : ndarray of shape (n_columns, n_rows)
+        The values of the rows, by their position.
+    weights : ndarray of shape (n_rows,)
+        How many people a row stands for.
+    """
+    n_classes = len(tables.classes)
+    parts = [_of_class(tables, k, -(-n_rows // n_classes), random_state) for k in range(n_classes)]
+    return np.concatenate([codes for codes, _ in parts], axis=1), np.concatenate([w for _, w in parts])
+
+
+def _of_class(
+    tables: MarginalTables, k: int, n_rows: int, random_state: np.random.RandomState
+) -> tuple[Codes, Table]:
+    names = list(tables.values)
+    wanted = {
+        (names.index(a), names.index(b)): np.maximum(tables.filled(a, b)[..., k], 0) for a, b in tables.pairs
+    }
+    codes = _tree_rows(wanted, len(names), n_rows, random_state)
+    return codes, _rake(codes, wanted, float(tables.totals[k]), tables.sd**2)
+
+
+def _tree_rows(
+    tables: dict[tuple[int, int], Table], n_columns: int, n_rows: int, random_state: np.random.RandomState
+) -> Codes:
+    """Rows of the tree whose columns know most of each other: each column drawn given the one before it."""
+    codes = np.zeros((n_columns, n_rows), dtype=np.int64)
+    for parent, column, table in _edges(tables, n_columns):
+        if parent is None:
+            codes[column] = _draw(table.sum(axis=1)[None], np.zeros(n_rows, dtype=np.int64), random_state)
+        else:
+            codes[column] = _draw(table, codes[parent], random_state)
+    return codes
+
+
+def _edges(tables: dict[tuple[int, int], Table], n_columns: int) -> Iterator[tuple[int | None, int, Table]]:
+    """Parent, column and their table, along the spanning tree of largest mutual information, root first."""
+    known = {pair: _mutual_information(table) for pair, table in tables.items()}
+    root, other = max(known, key=lambda pair: known[pair])
+    yield None, root, tables[root, other]
+    inside = [root]
+    while len(inside) < n_columns:
+        outside = [column for column in range(n_columns) if column not in inside]
+        parent, column = max(
+            ((a, b) for a in inside for b in outside), key=lambda edge: known[min(edge), max(edge)]
+        )
+        yield parent, column, tables[parent, column] if parent < column else tables[column, parent].T
+        inside.append(column)
+
+
+def _mutual_information(table: Table) -> float:
+    joint = (table + _TINY) / (table + _TINY).sum()
+    return float(np.sum(joint * np.log(joint / (joint.sum(axis=1, keepdims=True) * joint.sum(axis=0)))))
+
+
+def _draw(table: Table, given: Codes, random_state: np.random.RandomState) -> Codes:
+    """For each row a value, drawn from the row of the table that is given."""
+    below = np.cumsum(table + _TINY, axis=1)
+    places = random_state.random_sample(len(given)) * below[given, -1]
+    found = np.empty(len(given), dtype=np.int64)
+    for value in range(len(table)):
+        here = given == value
+        found[here] = np.searchsorted(below[value], places[here], side="right")
+    return np.minimum(found, table.shape[1] - 1)
+
+
+def _rake(codes: Codes, tables: dict[tuple[int, int], Table], total: float, variance: float) -> Table:
+    """Weights with which the rows meet all tables, as far as noise of that variance lets these be believed.
+
+    A cell that has m and is reported to have n goes to m · (n + variance) / (m + variance): the mean of both, if m
+    is as uncertain as a count is.
+    """
+    cells = {pair: np.ravel_multi_index(codes[list(pair)], table.shape) for pair, table in tables.items()}
+    weights, before = np.full(codes.shape[1], total / codes.shape[1]), np.inf
+    for _ in range(_SWEEPS):
+        off = 0.0
+        for pair, table in tables.items():
+            present = np.bincount(cells[pair], weights, minlength=table.size)
+            off = max(off, float(np.abs(present - table.ravel()).sum()) / total)
+            ratio = (table.ravel() + variance + _TINY) / (present + variance + _TINY)
+            weights = weights * ratio[cells[pair]]
+            weights *= total / weights.sum()
+        if before - off < _STILL:
+            break
+        before = off
+    return weights

@@ -1,0 +1,839 @@
+"""Boosting rounds on bags: the trees' engine, the losses, and the choice of the number of rounds."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, NamedTuple, Protocol
+
+import lightgbm
+import numpy as np
+from scipy.special import expit, softmax
+
+from llpgan.bags import Bags
+from llpgan.methods.linear import FeaturesOf, bag_runs
+from llpgan.utils.arrays import Array
+
+_BYTE = 256
+
+
+class Tree(NamedTuple):
+    """A tree of a :class:`Boosted` model. Nodes have numbers from 0, the root; the leaf k has the number −1 − k.
+
+    Attributes
+    ----------
+    number : int
+        Its place among the trees of the model.
+    features, thresholds : list
+        Of each node, the feature and the largest value of it that goes to the left.
+    left, right : list of int
+        The children of each node.
+    own : array of shape (n_leaves,)
+        The values that LightGBM would give its leaves.
+    """
+
+    number: int
+    features: list[int]
+    thresholds: list[float]
+    left: list[int]
+    right: list[int]
+    own: Array
+
+    @classmethod
+    def from_text(cls, number: int, text: str) -> "Tree":
+        """The one tree that a text in LightGBM's format describes."""
+        tree = text[text.index("Tree=") : text.index("end of trees")]
+        lines = dict(line.split("=", 1) for line in tree.splitlines() if "=" in line)
+        features, left, right = (
+            [int(part) for part in lines.get(name, "").split()]
+            for name in ("split_feature", "left_child", "right_child")
+        )
+        thresholds = [float(part) for part in lines.get("threshold", "").split()]
+        own = np.array([float(part) for part in lines["leaf_value"].split()])
+        return cls(number, features, thresholds, left, right, own)
+
+    def leaves(self, columns: Array) -> Array:
+        """(n_rows,): the leaf of each row of features."""
+        number_type = np.uint8 if len(self.own) <= _BYTE else np.intp
+        below_node: dict[int, Array] = {-1 - leaf: np.array(leaf, number_type) for leaf in range(len(self.own))}
+        for node in reversed(range(len(self.features))):  # children have higher numbers than their parents
+            goes_left = columns[:, self.features[node]] <= self.thresholds[node]
+            left, right = below_node.pop(self.left[node]), below_node.pop(self.right[node])
+            below_node[node] = np.where(goes_left, left, right)
+        return below_node[0]
+
+
+class TreeGrower:
+    """The rows that splits are chosen by, binned once for any number of :class:`Boosted` models.
+
+    Parameters
+    ----------
+    rows : array of shape (n_rows, n_features)
+        Numbers, all finite.
+    max_leaves : int
+        The largest number of leaves of a tree.
+    min_rows : int
+        The smallest number of rows in a leaf.
+    features_a_tree : float, default=1.0
+        The share of the features that each tree may split at, drawn anew for each.
+    monotonic_cst : sequence of int, optional
+        For each feature 1 (the score may only rise with it), −1 (only fall) or 0.
+    """
+
+    def __init__(
+        self,
+        rows: Array,
+        max_leaves: int,
+        min_rows: int,
+        features_a_tree: float = 1.0,
+        monotonic_cst: Sequence[int] | None = None,
+    ) -> None:
+        self.n_features = rows.shape[1]
+        self.settings: dict[str, Any] = {
+            "objective": "none",
+            "num_leaves": max_leaves,
+            "min_data_in_leaf": min_rows,
+            "min_data_in_bin": 1,
+            "min_sum_hessian_in_leaf": 0.0,
+            "feature_fraction": features_a_tree,
+            "learning_rate": 1.0,
+            "num_threads": 1,  # with more, sums and with them ties come out differently from run to run
+            "deterministic": True,
+            "force_col_wise": True,
+            "feature_pre_filter": True,  # of features that no leaf of so many rows could be split at
+            "verbose": -1,
+        }
+        self.is_monotonic = monotonic_cst is not None and any(monotonic_cst)
+        if monotonic_cst is not None and self.is_monotonic:
+            self.settings["monotone_constraints"] = list(monotonic_cst)
+        self._dataset = lightgbm.Dataset(np.ascontiguousarray(rows), params=self.settings)
+
+    def dataset(self, rows: Array | None) -> lightgbm.Dataset:
+        """Some of the rows, with the same bins; all if None."""
+        return self._dataset if rows is None else self._dataset.subset(rows.tolist())
+
+
+class Boosted:
+    """A sum of trees that is grown tree by tree.
+
+    Parameters
+    ----------
+    grower : TreeGrower
+        All rows, and the shape of trees.
+    rows : array of int, optional
+        The rows whose losses choose the splits, in order; None for all.
+    seed : int, default=0
+        Which features each tree may split at depends on it.
+    """
+
+    def __init__(self, grower: TreeGrower, rows: Array | None = None, seed: int = 0) -> None:
+        self._rows, self._n_features = slice(None) if rows is None else rows, grower.n_features
+        settings = grower.settings | {"feature_fraction_seed": seed}
+        self._booster = lightgbm.Booster(settings, grower.dataset(rows))
+
+    @property
+    def n_trees(self) -> int:
+        """How many trees there are."""
+        return int(self._booster.num_trees())
+
+    def grow(self, slope: Array) -> Tree | None:
+        """Add a tree, whose leaves have no values of ours yet; None if no split lowers the loss.
+
+        Splits part rows by their slopes alone: LightGBM estimates the rows of a leaf from their curvatures, and
+        with few rows or uneven curvatures finds empty leaves. The leaves' values make up for it.
+
+        Parameters
+        ----------
+        slope : array of shape (n_rows,)
+            Of the loss in each row's score.
+        """
+        slope = slope[self._rows]
+        largest = float(np.abs(slope).max(initial=0))
+        if largest == 0:
+            return None
+        number, slope = self.n_trees, slope / largest
+        self._booster.update(fobj=lambda *_: (slope, np.ones_like(slope)))
+        if self.n_trees == number:
+            return None
+        tree = Tree.from_text(number, self._booster.model_to_string(num_iteration=1, start_iteration=number))
+        if not tree.features:
+            self._booster.set_leaf_output(number, 0, 0.0)
+            return None
+        return tree
+
+    def give_values(self, tree: Tree, values: Array) -> None:
+        """Set the values of the leaves of a tree."""
+        for leaf, value in enumerate(values.tolist()):
+            self._booster.set_leaf_output(tree.number, leaf, value)
+
+    def as_text(self, n_trees: int) -> str:
+        """The first so many trees in LightGBM's text format; of none, an empty text."""
+        return str(self._booster.model_to_string(num_iteration=n_trees)) if n_trees else ""
+
+    def gains(self, n_trees: int) -> Array:
+        """(n_features,): by how much the splits at each feature lowered the loss, in the first so many trees."""
+        if n_trees == 0:
+            return np.zeros(self._n_features)
+        return np.asarray(self._booster.feature_importance("gain", iteration=n_trees))
+
+
+@lru_cache(maxsize=256)
+def load_booster(text: str) -> lightgbm.Booster:
+    """The model that LightGBM's text format describes; to read it runs no code."""
+    return lightgbm.Booster(model_str=text)
+
+
+def tree_scores(text: str, rows: Array) -> Array:
+    """(n_rows,): the sum of the trees; 0 where there are none."""
+    if not text:
+        return np.zeros(len(rows))
+    return np.asarray(load_booster(text).predict(rows, raw_score=True, num_threads=1), dtype=np.float64)
+
+
+LEAST = 1e-12  # of a mean prediction, so that its logarithm is finite
+_LEAST_VARIANCE = 1e-4
+_CELLS = 1000  # of a table of the information at probabilities of the second class
+_REPRESENTATIVES = 32  # bags that stand for all where an expectation over bags is taken
+
+
+@dataclass(frozen=True)
+class Step:
+    """What is known of a loss at some scores.
+
+    Attributes
+    ----------
+    slope : array of shape (n_rows, n_outputs)
+        Of the loss in each score.
+    system : callable
+        From an output, the leaf of each row and the number of leaves to what Newton's method asks for: the second
+        derivatives in the leaves' values, (leaves, leaves), and the slope in each downwards.
+    """
+
+    slope: Array
+    system: Callable[[int, Array, int], tuple[Array, Array]]
+
+
+class ShiftLoss(Protocol):
+    """What boosting asks of a loss, which is a sum over units that can be held out: bags or rows."""
+
+    def row_weights(self, held_out: Array) -> Array:
+        """(N,): 0 for the rows of held-out units, else 1."""
+
+    def fitted(self, found: Array) -> Array:
+        """What the loss asks of probabilities (N, K): the mean of each bag, or the likelihood of each row."""
+
+    def step(self, found: Array, fitted: Array, row_weights: Array) -> Step:
+        """Slope and Newton's system at probabilities (N, K), of which what is fitted is known."""
+
+    def losses(self, fitted: Array) -> Array:
+        """(n_units,): the loss of each unit."""
+
+
+def class_probabilities_from(scores: Array) -> Array:
+    """(N, K): the softmax of the scores; one score is the log-odds of the second of two classes.
+
+    >>> class_probabilities_from(np.array([[0.0]]))
+    array([[0.5, 0.5]])
+    """
+    if scores.shape[1] > 1:
+        return np.asarray(softmax(scores, axis=1))
+    found = np.empty((len(scores), 2))
+    expit(scores[:, 0], out=found[:, 1])
+    np.subtract(1, found[:, 1], out=found[:, 0])
+    return found
+
+
+def prior_scores(prior: Array) -> Array:
+    """(outputs,): scores whose probabilities are the overall shares.
+
+    >>> prior_scores(np.array([0.5, 0.5]))
+    array([0.])
+    """
+    logs = np.log(np.maximum(prior, LEAST))
+    return logs[1:] - logs[:1] if len(prior) == 2 else logs - logs.mean()
+
+
+def bag_means(bags: Bags, values: Array) -> Array:
+    """(n_bags, columns): as :meth:`Bags.means`, quicker for few columns."""
+    index, weights = np.asarray(bags.bag_index), bags.weights
+    columns = values.T if weights is None else values.T * weights
+    sums = np.empty((bags.n_bags, len(columns)))
+    for number, column in enumerate(columns):
+        sums[:, number] = np.bincount(index, column, bags.n_bags)
+    return sums / bags.totals[:, None]
+
+
+def _class_means(bags: Bags, found: Array) -> Array:
+    """(n_bags, K): the mean of probabilities, which sum to one."""
+    if found.shape[1] > 2:
+        return bag_means(bags, found)
+    means = bag_means(bags, found[:, 1:])
+    return np.concatenate([1 - means, means], axis=1)
+
+
+def bag_losses(bags: Bags, means: Array) -> Array:
+    """(n_bags,): −Σ_k p_ik log p̄_ik, the cross-entropy of each bag's proportions and mean prediction."""
+    means = np.maximum(means, LEAST)
+    if bags.known is not None:
+        return bags.known.losses(means)
+    return np.asarray(-(bags.proportions * np.log(means)).sum(axis=1))
+
+
+class CovariateShiftLoss:
+    """Σ_i n_i · (−p_i · log p̄_i), p̄_i the bag's mean prediction: what DLLP and BagLogistic minimise.
+
+    A bag counts as n_i = m_i / (1 + ρ (m_i − 1)) rows: a large one tells no more than its own chance fluctuation
+    from the model, ρ, allows. All rows of a bag share one residual, so that the second derivative has one block of
+    rank one for each bag. The values of a tree's leaves are one step of Newton's method (Gauss–Newton) with it;
+    f (1 − f), as for labels, would make steps that are too small by the size of a bag.
+
+    Parameters
+    ----------
+    bags : Bags
+        To learn from.
+    correlation : float
+        ρ, from 0 to 1.
+    """
+
+    def __init__(self, bags: Bags, correlation: float) -> None:
+        self._bags = bags
+        self._counts = bags.sizes / (1 + correlation * (bags.sizes - 1))
+        if bags.bag_weights is not None:
+            self._counts = self._counts * bags.bag_weights
+
+    def row_weights(self, held_out: Array) -> Array:
+        """Held-out bags have none."""
+        weights = np.ones(self._bags.n_bags)
+        weights[held_out] = 0
+        return weights[self._bags.bag_index]
+
+    def fitted(self, found: Array) -> Array:
+        """(n_bags, K): mean predictions."""
+        return _class_means(self._bags, found)
+
+    def step(self, found: Array, fitted: Array, row_weights: Array) -> Step:
+        """Slope and Newton's system, in which leaves depend on each other: they share bags."""
+        bags, of_row = self._bags, np.asarray(self._bags.bag_index)
+        found, means = _outputs(found), _outputs(fitted)
+        curves = found * (1 - found)
+        if bags.weights is not None:
+            curves *= bags.weights[:, None]
+        residuals = self._targets(fitted) - means
+        counts = self._counts * row_weights[bags.row_order[bags.starts]]
+        information = counts[:, None] / np.maximum(means * (1 - means), _LEAST_VARIANCE)
+        totals = bags.totals[:, None]
+        slope = -(information * residuals / totals)[of_row] * curves
+
+        def system(output: int, leaves: Array, n_leaves: int) -> tuple[Array, Array]:
+            cells = of_row * n_leaves + leaves
+            effect = np.bincount(cells, curves[:, output], len(totals) * n_leaves).reshape(-1, n_leaves) / totals
+            weighted = information[:, output, None] * effect
+            return effect.T @ weighted, weighted.T @ residuals[:, output]
+
+        return Step(slope, system)
+
+    def _targets(self, means: Array) -> Array:
+        """The shares that mean predictions should meet: of what is allowed, those that are nearest to them."""
+        known = self._bags.known
+        return _outputs(self._bags.proportions if known is None else known.targets(means))
+
+    def losses(self, fitted: Array) -> Array:
+        """The cross-entropy of each bag."""
+        losses = bag_losses(self._bags, fitted)
+        return losses if self._bags.bag_weights is None else losses * self._bags.bag_weights
+
+
+class LabelShiftLoss:
+    """−Σ_j log Σ_k f_k(x_j) p_ik / π_k, i the bag of row j: how likely the row's bag is for the row.
+
+    With P(x | y) the same in all bags, P(bag i | x) = (m_i / N) Σ_k f_k(x) p_ik / π_k, f being P(y | x) overall.
+    The slope is f − q, q_k ∝ f_k p_ik / π_k the row's posterior in its bag; the curvature is Fisher's information,
+    Σ_i P(bag i | x) (q_ik − f_k)². That of labels, f (1 − f), would make far too small steps.
+
+    Parameters
+    ----------
+    bags : Bags
+        To learn from.
+    whole : Bags, optional
+        The bags that these are a part of; None for these.
+    """
+
+    def __init__(self, bags: Bags, whole: Bags | None = None) -> None:
+        whole = bags if whole is None else whole
+        prior = np.maximum(whole.prior, LEAST)
+        self._n_rows, self._times = len(bags.bag_index), _times(bags)
+        self._row_ratios = (bags.proportions / prior)[bags.bag_index]
+        self._some_ratios = whole.proportions[_representatives(whole)] / prior
+        self._table = _information_table(self._some_ratios) if bags.n_classes == 2 else None
+
+    def row_weights(self, held_out: Array) -> Array:
+        """Held-out rows have none."""
+        weights = np.ones(self._n_rows)
+        weights[held_out] = 0
+        return weights
+
+    def fitted(self, found: Array) -> Array:
+        """(N,): how likely the bag of each row is, relative to its size."""
+        return np.maximum(np.einsum("ij,ij->i", found, self._row_ratios), LEAST)
+
+    def step(self, found: Array, fitted: Array, row_weights: Array) -> Step:
+        """Slope and Newton's system, in which each leaf is by itself."""
+        counts = (row_weights if self._times is None else row_weights * self._times)[:, None]
+        posterior = _outputs(found) * _outputs(self._row_ratios) / fitted[:, None]
+        slope = (_outputs(found) - posterior) * counts
+        curvature = self._information(found) * counts
+
+        def system(output: int, leaves: Array, n_leaves: int) -> tuple[Array, Array]:
+            second = np.bincount(leaves, curvature[:, output], n_leaves)
+            return np.diag(second), -np.bincount(leaves, slope[:, output], n_leaves)
+
+        return Step(slope, system)
+
+    def losses(self, fitted: Array) -> Array:
+        """The loss of each row."""
+        losses = -np.log(fitted)
+        return np.asarray(losses if self._times is None else losses * self._times)
+
+    def _information(self, found: Array) -> Array:
+        """Fisher's, of each output; of two classes it depends on one number, and is read from a table."""
+        if self._table is None:
+            return fisher_information(found, self._some_ratios)
+        cells = np.minimum((found[:, 1] * _CELLS).astype(np.intp), _CELLS - 1)
+        return self._table[cells, None]
+
+
+def _times(bags: Bags) -> Array | None:
+    """How much each row counts, by its own weight and its bag's; None where all count the same."""
+    if bags.weights is None and bags.bag_weights is None:
+        return None
+    of_bags = np.ones(bags.n_bags) if bags.bag_weights is None else bags.bag_weights
+    return np.asarray(bags.row_weights * of_bags[bags.bag_index])
+
+
+def fisher_information(found: Array, ratios: Array) -> Array:
+    """(N, K): Σ_i P(bag i | x) (q_ik − f_k)², bags of equal size having the ratios p_ik / π_k.
+
+    >>> fisher_information(np.array([[0.5, 0.5]]), ratios=np.array([[2.0, 0.0], [0.0, 2.0]]))  # as with labels
+    array([[0.25, 0.25]])
+    """
+    total = np.zeros_like(found)
+    for ratio in ratios:
+        likelihood = np.maximum(found @ ratio, LEAST)[:, None]
+        total += (found * (ratio - likelihood)) ** 2 / likelihood
+    return total / len(ratios)
+
+
+def _information_table(ratios: Array) -> Array:
+    middles = (np.arange(_CELLS) + 0.5) / _CELLS
+    return fisher_information(np.column_stack([1 - middles, middles]), ratios)[:, 1]
+
+
+def _outputs(values: Array) -> Array:
+    """Of each class; of two classes, the second alone."""
+    return values[:, 1:] if values.shape[1] == 2 else values
+
+
+def _representatives(bags: Bags) -> Array:
+    """Bags at equal steps through all rows, sorted by proportions: a few that are distributed as all are."""
+    order = np.lexsort(bags.proportions.T)
+    ends = np.cumsum(bags.sizes[order])
+    n_taken = min(_REPRESENTATIVES, len(bags.bag_index))
+    return order[np.searchsorted(ends, (np.arange(n_taken) + 0.5) * ends[-1] / n_taken)]
+
+
+ROWS_FOR_SPLITS = 2**19  # of more rows, as many at equal steps choose the splits; all give leaves their values
+_ROWS_A_BLOCK = 2**18
+
+# From the bags of a block to their loss.
+LossOf = Callable[[Bags], ShiftLoss]
+
+
+@dataclass(frozen=True, eq=False)
+class BoostingBlock:
+    """Some of the bags.
+
+    Attributes
+    ----------
+    bags : Bags
+        Without their instances if there are other blocks.
+    first_bag, first_row : int
+        How many bags, and rows, other blocks have before.
+    loss : ShiftLoss
+        Of these bags.
+    for_splits : array of int or slice
+        The rows that choose splits.
+    read : callable
+        Gives the features of all rows, (n_rows, n_features).
+    """
+
+    bags: Bags
+    first_bag: int
+    first_row: int
+    loss: ShiftLoss
+    for_splits: Array | slice
+    read: Callable[[], Array]
+
+
+@dataclass(frozen=True, eq=False)
+class BoostingRows:
+    """All rows.
+
+    Attributes
+    ----------
+    bags : Bags
+        All bags.
+    blocks : list of BoostingBlock
+        Their parts.
+    units_are_bags : bool
+        Whether bags can be held out; else rows can.
+    """
+
+    bags: Bags
+    blocks: list[BoostingBlock]
+    units_are_bags: bool
+
+    @property
+    def n_units(self) -> int:
+        """How many units there are that can be held out."""
+        return self.bags.n_bags if self.units_are_bags else len(self.bags.bag_index)
+
+    @property
+    def are_kept(self) -> bool:
+        """Whether they are few enough to keep in memory what is computed of them."""
+        return len(self.blocks) == 1
+
+    def for_splits(self) -> Array:
+        """(n, n_features): the features of the rows that choose splits."""
+        parts = [block.read()[block.for_splits] for block in self.blocks]
+        return parts[0] if self.are_kept else np.concatenate([part.astype(np.float32) for part in parts])
+
+
+def boosting_rows(bags: Bags, features_of: FeaturesOf, loss_of: LossOf, *, units_are_bags: bool) -> BoostingRows:
+    """Prepare the rows of bags for boosting.
+
+    Parameters
+    ----------
+    bags : Bags
+        The bags.
+    features_of : callable
+        Turns instances into features.
+    loss_of : callable
+        Gives the loss of some of the bags.
+    units_are_bags : bool
+        Whether bags can be held out; else rows can.
+    """
+    n_rows = len(bags.bag_index)
+    if n_rows <= ROWS_FOR_SPLITS:
+        table = np.asfortranarray(features_of(bags.instances))
+        whole = BoostingBlock(bags, 0, 0, loss_of(bags), slice(None), lambda: table)
+        return BoostingRows(bags, [whole], units_are_bags)
+    chosen = np.arange(ROWS_FOR_SPLITS) * n_rows // ROWS_FOR_SPLITS
+    blocks = [_block(bags, part, features_of, loss_of, chosen) for part in bag_runs(bags, _ROWS_A_BLOCK)]
+    return BoostingRows(bags, blocks, units_are_bags)
+
+
+def _block(bags: Bags, part: slice, features_of: FeaturesOf, loss_of: LossOf, chosen: Array) -> BoostingBlock:
+    first = int(bags.starts[part.start])
+    stop = int(bags.starts[part.stop - 1] + bags.sizes[part.stop - 1])
+    some = _without_instances(bags, part, first, stop)
+    own = chosen[slice(*np.searchsorted(chosen, [first, stop]))] - first
+    return BoostingBlock(
+        some,
+        part.start,
+        first,
+        loss_of(some),
+        own,
+        lambda: features_of(bags.instances[bags.row_order[first:stop]]),
+    )
+
+
+def _without_instances(bags: Bags, part: slice, first: int, stop: int) -> Bags:
+    """Bags that follow each other, with their rows in order, and nothing in the rows."""
+    which = np.arange(bags.n_bags)[part]
+    return Bags(
+        instances=np.broadcast_to(np.int8(0), (stop - first, 1)),
+        bag_index=np.repeat(np.arange(len(which)), bags.sizes[part]),
+        proportions=bags.proportions[part],
+        bag_ids=bags.bag_ids[part],
+        classes=bags.classes,
+        weights=None if bags.weights is None else bags.weights[bags.row_order[first:stop]],
+        known=None if bags.known is None else bags.known.of(which),
+        bag_weights=None if bags.bag_weights is None else bags.bag_weights[part],
+    )
+
+
+N_PARTS = 5
+_FEWEST_UNITS = 3
+_BLIND_ROUNDS = 50  # where no bag can be held out to choose the number
+
+
+@dataclass(frozen=True)
+class Ensemble:
+    """Boosted models.
+
+    Attributes
+    ----------
+    trees : list of list of str
+        Of each model, and in it of each output, the trees in LightGBM's text format.
+    starts : array of shape (n_models, n_outputs)
+        The scores that the trees of each model add to.
+    gains : array of shape (n_features,)
+        What the splits at each feature gained.
+    n_rounds : int
+        How many rounds are kept.
+    held_out_means : array of shape (n_bags, n_classes)
+        The mean prediction of each bag by the models that have not seen it; empty if rows were held out, or none.
+    course : list of float
+        The mean loss of held-out units before the first round and after each; empty where none were held out.
+    """
+
+    trees: list[list[str]]
+    starts: Array
+    gains: Array
+    n_rounds: int
+    held_out_means: Array
+    course: list[float]
+
+
+def held_out_parts(n_units: int, n_models: int, seed: int) -> list[Array]:
+    """For each model the units, bags or rows, that it does not learn from: each once, then parted anew.
+
+    There are none where units are fewer than three.
+
+    >>> [part.tolist() for part in held_out_parts(3, n_models=3, seed=0)]
+    [[2], [0], [1]]
+    """
+    if n_units < _FEWEST_UNITS:
+        return []
+    random = np.random.default_rng(seed)
+    parts: list[Array] = []
+    while len(parts) < n_models:
+        parts += np.array_split(random.permutation(n_units), min(N_PARTS, n_units))
+    return [np.sort(part) for part in parts[:n_models]]
+
+
+def boost(
+    rows: BoostingRows,
+    grower: TreeGrower,
+    parts: Sequence[Array],
+    *,
+    max_rounds: int,
+    patience: int,
+    learning_rate: float,
+    l2: float,
+    seed: int = 0,
+) -> Ensemble:
+    """Boost one model for each held-out part, round by round, and keep the rounds that are best for it.
+
+    Parameters
+    ----------
+    rows : BoostingRows
+        To learn from.
+    grower : TreeGrower
+        With the features of the rows that choose splits.
+    parts : sequence of arrays
+        The units, bags or rows, that each model does not learn from. With none, one model learns from all, for a
+        fixed number of rounds.
+    max_rounds, patience, learning_rate, l2
+        See :class:`~llpgan.methods.bag_boosting.BagBoosting`.
+    seed : int, default=0
+        Of the features that trees may split at.
+    """
+    models = [
+        _Model(rows, grower, part, learning_rate, l2, seed + number)
+        for number, part in enumerate(parts or [np.array([], np.intp)])
+    ]
+    if not parts:
+        n_grown = sum(1 for _ in _rounds(rows, models, min(max_rounds, _BLIND_ROUNDS)))
+        return _best_round(models, n_grown, [], np.empty((0, rows.bags.n_classes)))
+    course, means = [_held_out_loss(models)], _held_out_means(rows, models)
+    for _ in _rounds(rows, models, max_rounds):
+        course.append(_held_out_loss(models))
+        if course[-1] < min(course[:-1]):
+            means = _held_out_means(rows, models)
+        elif len(course) - 1 - int(np.argmin(course)) >= patience:
+            break
+    return _best_round(models, int(np.argmin(course)), course, means)
+
+
+class _Part:
+    """One model on one block of rows: their scores, and what follows from them."""
+
+    def __init__(self, block: BoostingBlock, held_out: Array, *, keep: bool) -> None:
+        self.block, self.held_out, self._keep = block, held_out, keep
+        self._row_weights = block.loss.row_weights(held_out) if keep else None
+        self._found: tuple[Array, Array] | None = None
+        self._step: Step | None = None
+        self.leaves: dict[int, Array] = {}
+
+    def start(self, scores: Array) -> None:
+        """Give all rows the same scores."""
+        precision = np.float64 if self._keep else np.float32
+        self._scores: Array = np.tile(scores, (len(self.block.bags.bag_index), 1)).astype(precision)
+
+    def row_weights(self) -> Array:
+        """(n_rows,): 0 where held out, else 1."""
+        return self.block.loss.row_weights(self.held_out) if self._row_weights is None else self._row_weights
+
+    def found(self) -> tuple[Array, Array]:
+        """The probabilities so far, (n_rows, n_classes), and what the loss asks of them."""
+        if self._found is not None:
+            return self._found
+        probabilities = class_probabilities_from(np.asarray(self._scores, np.float64))
+        found = probabilities, self.block.loss.fitted(probabilities)
+        self._found = found if self._keep else None
+        return found
+
+    def step(self) -> Step:
+        """What is known of the loss at the scores so far."""
+        if self._step is not None:
+            return self._step
+        step = self.block.loss.step(*self.found(), self.row_weights())
+        self._step = step if self._keep else None
+        return step
+
+    def add(self, output: int, values: Array) -> None:
+        """Add the values of leaves to the scores of their rows."""
+        self._scores[:, output] += values[self.leaves.pop(output)]
+        self._found = self._step = None
+
+    def held_out_losses(self) -> Array:
+        """Of each held-out unit, the loss that is minimised on the others."""
+        if len(self.held_out) == 0:
+            return np.empty(0)
+        return self.block.loss.losses(self.found()[1])[self.held_out]
+
+
+class _Model:
+    """One model of an ensemble: its trees so far, and the probabilities that it gives all rows."""
+
+    def __init__(
+        self, rows: BoostingRows, grower: TreeGrower, held_out: Array, learning_rate: float, l2: float, seed: int
+    ) -> None:
+        self._learning_rate, self._l2, self._is_monotonic = learning_rate, l2, grower.is_monotonic
+        self.parts = [
+            _Part(block, _of_block(held_out, block, rows.units_are_bags), keep=rows.are_kept)
+            for block in rows.blocks
+        ]
+        masks = [part.row_weights()[part.block.for_splits] for part in self.parts]
+        self.start = prior_scores(self._prior(rows.bags))
+        for part in self.parts:
+            part.start(self.start)
+        trained = np.flatnonzero(np.concatenate(masks)) if len(held_out) else None
+        self._outputs = [
+            Boosted(grower, trained, seed * len(self.start) + output) for output in range(len(self.start))
+        ]
+        self._trees: list[Tree | None] = []
+        self._systems: dict[int, tuple[Array, Array]] = {}
+        self._n_trees = [[0] * len(self.start)]  # after each round, of each output
+
+    def _prior(self, bags: Bags) -> Array:
+        """The shares of the classes in what is not held out."""
+        totals = [
+            np.bincount(part.block.bags.bag_index, part.row_weights() * part.block.bags.row_weights)
+            for part in self.parts
+        ]
+        return np.asarray(np.average(bags.proportions, axis=0, weights=np.concatenate(totals)))
+
+    def choose_splits(self) -> None:
+        """Grow a tree for each output."""
+        slopes = np.concatenate([part.step().slope[part.block.for_splits] for part in self.parts])
+        self._trees = [model.grow(slopes[:, output]) for output, model in enumerate(self._outputs)]
+        self._systems = {}
+
+    def look_at(self, number: int, features: Array) -> None:
+        """Note the leaves of the rows of a block, and what they ask of the leaves' values."""
+        part = self.parts[number]
+        for output, tree in enumerate(self._trees):
+            if tree is None:
+                continue
+            part.leaves[output] = tree.leaves(features)
+            second, downwards = part.step().system(output, part.leaves[output], len(tree.own))
+            before = self._systems.get(output, (0.0, 0.0))
+            self._systems[output] = (before[0] + second, before[1] + downwards)
+
+    def give_values(self) -> bool:
+        """Give the leaves of new trees their values; False if there is no new tree."""
+        for output, tree in enumerate(self._trees):
+            if tree is None:
+                continue
+            values = self._values(*self._systems[output], tree.own)
+            self._outputs[output].give_values(tree, values)
+            for part in self.parts:
+                part.add(output, values)
+        self._n_trees.append([model.n_trees for model in self._outputs])
+        return any(tree is not None for tree in self._trees)
+
+    def _values(self, second: Array, downwards: Array, own: Array) -> Array:
+        """Newton's step in the leaves; under constraints, along LightGBM's own values, which keep to them."""
+        second = second + self._l2 * np.eye(len(own))
+        if not self._is_monotonic:
+            return self._learning_rate * np.linalg.solve(second, downwards)
+        length = own @ downwards / (own @ second @ own)
+        return self._learning_rate * max(0.0, float(length)) * own
+
+    def bag_means(self, bags: Bags) -> Array:
+        """(n_bags, K): the mean prediction of held-out bags, and zero of the others."""
+        means = np.zeros((bags.n_bags, bags.n_classes))
+        for part in self.parts:
+            if len(part.held_out):
+                means[part.block.first_bag + part.held_out] = part.found()[1][part.held_out]
+        return means
+
+    def held_out_losses(self) -> Array:
+        """Of each held-out unit, the loss that is minimised on the others."""
+        return np.concatenate([part.held_out_losses() for part in self.parts])
+
+    def as_text(self, n_rounds: int) -> list[str]:
+        """The trees of each output after so many rounds."""
+        return [model.as_text(n) for model, n in zip(self._outputs, self._n_trees[n_rounds], strict=True)]
+
+    def gains(self, n_rounds: int) -> Array:
+        """(n_features,): what splits gained in so many rounds."""
+        pairs = zip(self._outputs, self._n_trees[n_rounds], strict=True)
+        return np.sum([model.gains(n) for model, n in pairs], axis=0)
+
+
+def _of_block(units: Array, block: BoostingBlock, units_are_bags: bool) -> Array:
+    """Those of the units, in order, that are in a block, by their place in it."""
+    first = block.first_bag if units_are_bags else block.first_row
+    n_units = block.bags.n_bags if units_are_bags else len(block.bags.bag_index)
+    return units[slice(*np.searchsorted(units, [first, first + n_units]))] - first
+
+
+def _rounds(rows: BoostingRows, models: Sequence[_Model], most: int) -> Iterator[None]:
+    """Rounds in which all models grow, until none does; rows are read once in each."""
+    for _ in range(most):
+        for model in models:
+            model.choose_splits()
+        for number, block in enumerate(rows.blocks):
+            features = block.read()
+            for model in models:
+                model.look_at(number, features)
+        grown = [model.give_values() for model in models]
+        if not any(grown):
+            return
+        yield
+
+
+def _held_out_loss(models: Sequence[_Model]) -> float:
+    return float(np.concatenate([model.held_out_losses() for model in models]).mean())
+
+
+def _held_out_means(rows: BoostingRows, models: Sequence[_Model]) -> Array:
+    """The mean over the models that have not seen a bag; NaN where all have."""
+    if not rows.units_are_bags:
+        return np.empty((0, rows.bags.n_classes))
+    total = np.sum([model.bag_means(rows.bags) for model in models], axis=0)
+    n_models = total.sum(axis=1, keepdims=True)  # since the means of one model sum to one
+    return np.asarray(np.where(n_models > 0, total / np.maximum(n_models, LEAST), np.nan))
+
+
+def _best_round(models: Sequence[_Model], n_rounds: int, course: list[float], means: Array) -> Ensemble:
+    return Ensemble(
+        trees=[model.as_text(n_rounds) for model in models],
+        starts=np.stack([model.start for model in models]),
+        gains=np.sum([model.gains(n_rounds) for model in models], axis=0),
+        n_rounds=n_rounds,
+        held_out_means=means,
+        course=course,
+    )

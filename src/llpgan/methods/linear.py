@@ -1,0 +1,463 @@
+"""What linear and kernel methods share: blocks of rows, scores, one-vs-rest."""
+
+import os
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from numbers import Real
+from typing import ClassVar, Self, TypeVar
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.special import expit
+from sklearn.metrics.pairwise import KERNEL_PARAMS
+from sklearn.utils._param_validation import Interval, StrOptions
+from threadpoolctl import threadpool_limits
+
+from llpgan.bags import Bags
+from llpgan.bags.on_disk import is_stored
+from llpgan.bags.scales import column_moments, robust_scale
+from llpgan.methods.base import LLPClassifier
+from llpgan.methods.kernels import Kernel, as_kernel
+from llpgan.utils.arrays import Array
+
+
+def positive_part(values: Array, width: float) -> tuple[Array, Array]:
+    """max(0, z) and its slope, a parabola where |z| < width (Chapelle, 2007).
+
+    It is nowhere below max(0, z), and above it by width / 4 at most.
+
+    >>> positive_part(np.array([-1.0, 0.0, 1.0]), width=0.1)
+    (array([0.   , 0.025, 1.   ]), array([0. , 0.5, 1. ]))
+    """
+    inside = np.clip(values + width, 0.0, 2 * width)
+    return inside**2 / (4 * width) + np.maximum(values - width, 0.0), inside / (2 * width)
+
+
+# From scores (outputs, N) to the loss's value and its slope in each score.
+Loss = Callable[[Array], tuple[float, Array]]
+_MAX_ITERATIONS = 2000
+_FAR = 1e4  # scales from zero: columns whose mean is further off are centred first, or sums would cancel
+
+
+@dataclass(frozen=True)
+class Linear:
+    """Scores that are linear in the features: a row of weights and an intercept for each output."""
+
+    weights: Array
+    intercept: Array
+
+    @classmethod
+    def zero(cls, n_outputs: int, n_features: int) -> "Linear":
+        """All weights and intercepts zero, from which a search can start."""
+        return cls(np.zeros((n_outputs, n_features)), np.zeros(n_outputs))
+
+
+@dataclass(frozen=True)
+class Features:
+    """Rows in one scale, (x − shift) / scale, without a copy of them: the scale goes into the weights.
+
+    Rows are copied and centred only where a column lies so far from zero that its digits would cancel.
+
+    >>> features = Features.of(np.array([[0.0, 1.0], [4.0, 1.0]]), shift=np.array([2.0, 1.0]), scale=2.0)
+    >>> features.array()
+    array([[-1.,  0.],
+           [ 1.,  0.]])
+    >>> features.scores(Linear(np.array([[3.0, 1.0]]), np.array([0.5])))
+    array([[-2.5,  3.5]])
+    """
+
+    rows: Array
+    shift: Array
+    scale: Array
+
+    @classmethod
+    def of(cls, rows: Array, shift: Array | float = 0.0, scale: Array | float = 1.0) -> "Features":
+        """Rows in double precision, and the same shift and scale for all columns where one number is given."""
+        rows = np.asarray(rows, np.float64)
+        shift, scale = np.broadcast_to(shift, rows.shape[1]), np.broadcast_to(scale, rows.shape[1])
+        if np.any(np.abs(shift) > _FAR * scale):
+            rows, shift = rows - shift, np.zeros_like(shift)
+        return cls(rows, shift, scale)
+
+    def __len__(self) -> int:
+        return int(self.rows.shape[0])  # a sparse matrix has no length
+
+    @property
+    def n_columns(self) -> int:
+        """The number of features of a row."""
+        return self.rows.shape[1]
+
+    def array(self) -> Array:
+        """The features themselves, a row each."""
+        centred = self.rows - self.shift
+        centred /= self.scale  # in its place: a second copy of a table takes as long as the division
+        return centred
+
+    def scores(self, model: Linear) -> Array:
+        """(outputs, N): the score of each row, by output."""
+        weights = model.weights / self.scale
+        scores = weights @ self.rows.T
+        scores += (model.intercept - weights @ self.shift)[:, None]
+        return scores
+
+    def sums(self, row_weights: Array) -> Array:
+        """(outputs, d): the sum of all rows of features, weighted by (outputs, N)."""
+        return (row_weights @ self.rows - row_weights.sum(axis=1, keepdims=True) * self.shift) / self.scale
+
+    def bag_means(self, bags: Bags) -> Array:
+        """(n, d): the mean features of each bag."""
+        return (bags.means(self.rows) - self.shift) / self.scale
+
+
+def one_blas_thread() -> AbstractContextManager[object]:
+    """Within it, numpy and scipy use one thread for linear algebra.
+
+    They come with a library each, whose threads wait for each other in the many small steps of a search: on two
+    cores that takes ten times as long.
+    """
+    return threadpool_limits(1, user_api="blas")
+
+
+def fit_linear(
+    loss: Loss,
+    features: Features,
+    penalty: float,
+    start: Linear,
+    *,
+    pull: Linear | None = None,
+    intercept: bool = True,
+    tol: float = 1e-6,
+) -> Linear:
+    """The minimum of loss(W x + b) − ⟨pull, (W, b)⟩ + (penalty / 2) ‖W‖², found by L-BFGS.
+
+    Parameters
+    ----------
+    loss : Loss
+        Of the scores of all rows; convex and smooth.
+    features : Features
+        A row an instance.
+    penalty : float
+        Of the weights; the intercept has none.
+    start : Linear
+        The first guess. The minimum found is never above it.
+    pull : Linear, default=None
+        A linear reward, such as the mean operator of logistic regression.
+    intercept : bool, default=True
+        False keeps the start's intercept.
+    tol : float, default=1e-06
+        The largest slope that counts as zero.
+    """
+    shape, n_weights = start.weights.shape, start.weights.size
+
+    def unpack(flat: Array) -> Linear:
+        return Linear(flat[:n_weights].reshape(shape), flat[n_weights:])
+
+    def objective(flat: Array) -> tuple[float, Array]:
+        at = unpack(flat)
+        value, slope = loss(features.scores(at))
+        weight_slope = features.sums(slope) + penalty * at.weights
+        intercept_slope = slope.sum(axis=1) * intercept
+        value += penalty / 2 * float(np.sum(at.weights**2))
+        if pull is not None:
+            value -= float(np.sum(pull.weights * at.weights) + pull.intercept @ at.intercept)
+            weight_slope -= pull.weights
+            intercept_slope -= pull.intercept
+        return value, np.append(weight_slope, intercept_slope)
+
+    options = {"gtol": tol, "ftol": 0.0, "maxiter": _MAX_ITERATIONS, "maxfun": 2 * _MAX_ITERATIONS}
+    first = np.append(start.weights, start.intercept)
+    return unpack(minimize(objective, first, jac=True, method="L-BFGS-B", options=options).x)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class ClassicalClassifier(LLPClassifier):
+    """Base class of the methods without a network, which learn from rows of features.
+
+    Images are taken as rows of their pixels.
+
+    Parameters
+    ----------
+    standardize : bool, default=True
+        Whether to standardize the instances first, so that their units do not matter. Each column of a table is
+        scaled to mean 0 and standard deviation 1, or less if rare values lie far out (see
+        :func:`llpgan.bags.scales.robust_scale`). The pixels of images, which share one unit, get mean 0 each and
+        standard deviation 1 together. If False, the instances are used as they are, as in scikit-learn's linear
+        models and kernels.
+
+    Attributes
+    ----------
+    {inherited}
+    shift_ : ndarray of shape (n_features,) or float
+        What is subtracted from each feature.
+    scale_ : ndarray of shape (n_features,) or float
+        What each feature is then divided by.
+    """
+
+    standardize: bool = True
+
+    _parameter_constraints: ClassVar = {"standardize": ["boolean"]}
+
+    def _learn_features(self, bags: Bags) -> Features:
+        """The features of the training instances; learns what :meth:`_features` needs."""
+        self._learn_scales(bags)
+        return self._features(bags.instances)
+
+    def _learn_scales(self, bags: Bags) -> None:
+        """What :meth:`_features` needs, without reading instances that stay in their file all at once."""
+        shift, scale = _one_scale(bags.instances, bags.weights) if self.standardize else (0.0, 1.0)
+        self.shift_, self.scale_ = shift, scale
+
+    def _features(self, instances: Array) -> Features:
+        """The features of any instances."""
+        return Features.of(_as_rows(instances), self.shift_, self.scale_)
+
+
+def _one_scale(instances: Array, weights: Array | None) -> tuple[Array, Array | float]:
+    if instances.ndim == 2:
+        return robust_scale(instances, weights)
+    mean, deviation = column_moments(_as_rows(instances), weights)
+    return mean, float(np.sqrt(np.mean(deviation**2))) or 1.0
+
+
+def _as_rows(instances: Array) -> Array:
+    return np.asanyarray(instances).reshape(len(instances), -1)  # what stays in a file is read: they need all
+
+
+# From instances as they come to their features.
+FeaturesOf = Callable[[Array], Array]
+Result = TypeVar("Result")
+_ROWS_A_BLOCK = 4096  # about as many as fit into the caches of a processor, for some hundred scores each
+
+
+@dataclass(frozen=True, eq=False)
+class BagBlock:
+    """Some bags that follow each other.
+
+    Attributes
+    ----------
+    bags : slice
+        Which bags these are.
+    sizes : array of shape (n_bags,)
+        How many rows each of them has.
+    starts : array of shape (n_bags,)
+        Where each of them starts among the rows of the block.
+    shares : array of shape (n_rows,) or None
+        How much each row counts in its bag, on average one; None where all count the same.
+    read : callable
+        Gives the features, (n_rows, n_features + 1), the last of which is one.
+    """
+
+    bags: slice
+    sizes: Array
+    starts: Array
+    shares: Array | None
+    read: Callable[[], Array]
+
+    def sums(self, values: Array) -> Array:
+        """(n_bags, ...): the sum over the rows of each bag."""
+        return np.add.reduceat(values, self.starts, axis=0)
+
+    def for_rows(self, values: Array) -> Array:
+        """(n_rows, ...): what is given for bags, for each of their rows."""
+        return np.repeat(values, self.sizes, axis=0)
+
+
+def bag_blocks(
+    bags: Bags, features_of: FeaturesOf, rows_a_block: int = _ROWS_A_BLOCK, *, keep: bool = True
+) -> list[BagBlock]:
+    """Divide bags into blocks of about so many rows, or of one larger bag.
+
+    Instances in memory are turned into features once; those in a file are read, and turned, each time.
+
+    Parameters
+    ----------
+    bags : Bags
+        The bags.
+    features_of : callable
+        Turns instances into features.
+    rows_a_block : int, default=4096
+        The number of rows after which a block ends.
+    keep : bool, default=True
+        Whether features of instances in memory are kept; otherwise they are computed each time.
+
+    Examples
+    --------
+    >>> bags = Bags.from_labels(np.array([[1.0], [2.0], [3.0]]), [0, 1, 1], groups=["a", "b", "a"])
+    >>> (block,) = bag_blocks(bags, lambda instances: instances)
+    >>> block.read()
+    array([[1., 1.],
+           [3., 1.],
+           [2., 1.]])
+    """
+    kept = keep and not is_stored(bags.instances)
+    read = _at_once(bags, features_of) if kept else _repeatable(bags, features_of)
+    shares = row_shares(bags)
+    return [_block(bags, part, shares, read) for part in bag_runs(bags, rows_a_block)]
+
+
+def row_shares(bags: Bags) -> Array | None:
+    """How much each row counts in its bag, on average one; None where all count the same."""
+    if bags.weights is None:
+        return None
+    return np.asarray(bags.weights * (bags.sizes / bags.totals)[bags.bag_index])
+
+
+def map_in_threads(work: Callable[[BagBlock], Result], blocks: Sequence[BagBlock]) -> Iterator[Result]:
+    """What becomes of each block, in their order, by as many threads as there are processors."""
+    n_threads = min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1, len(blocks))
+    if n_threads < 2:
+        yield from map(work, blocks)
+        return
+    with ThreadPoolExecutor(n_threads) as pool:
+        for first in range(0, len(blocks), 2 * n_threads):  # so that few results wait at a time
+            yield from pool.map(work, blocks[first : first + 2 * n_threads])
+
+
+def bag_runs(bags: Bags, rows_a_block: int) -> list[slice]:
+    """Runs of bags of about so many rows."""
+    numbers = (bags.starts + bags.sizes - 1) // rows_a_block
+    firsts = np.flatnonzero(np.diff(numbers, prepend=-1))
+    return [slice(first, stop) for first, stop in zip(firsts, [*firsts[1:], bags.n_bags], strict=True)]
+
+
+def _block(bags: Bags, part: slice, shares: Array | None, read: Callable[[int, int], Array]) -> BagBlock:
+    first = int(bags.starts[part.start])
+    stop = int(bags.starts[part.stop - 1] + bags.sizes[part.stop - 1])
+    return BagBlock(
+        bags=part,
+        sizes=bags.sizes[part],
+        starts=bags.starts[part] - first,
+        shares=None if shares is None else shares[bags.row_order[first:stop]],
+        read=lambda: read(first, stop),
+    )
+
+
+def _repeatable(bags: Bags, features_of: FeaturesOf) -> Callable[[int, int], Array]:
+    def read(first: int, stop: int) -> Array:
+        found = features_of(bags.instances[bags.row_order[first:stop]])
+        return np.column_stack([found, np.ones(len(found))])
+
+    return read
+
+
+def _at_once(bags: Bags, features_of: FeaturesOf) -> Callable[[int, int], Array]:
+    n_rows, n_features = len(bags.instances), int(np.prod(bags.instances.shape[1:]))
+    table = np.ones((n_rows, n_features + 1))
+    for first in range(0, n_rows, _ROWS_A_BLOCK):
+        rows = bags.row_order[first : first + _ROWS_A_BLOCK]
+        table[first : first + len(rows), :-1] = features_of(bags.instances[rows])
+    return lambda first, stop: table[first:stop]
+
+
+# From features to the probability of one class against all others.
+ProbabilityOf = Callable[[Features], Array]
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class BinaryClassifier(ClassicalClassifier):
+    """Base class of the methods for two classes.
+
+    With more than two classes, each class is learned against all others, and the probabilities are normalized.
+
+    Parameters
+    ----------
+    C : float, default=None
+        The weight of the loss against ½‖w‖², as in ``SVC``. None means the default of the method.
+    kernel : {"linear", "rbf", "poly", "polynomial", "sigmoid", "laplacian", "cosine", "chi2", "additive_chi2"} \
+            or callable, default="linear"
+        The kernel, one of :func:`sklearn.metrics.pairwise.pairwise_kernels`. A callable takes rows of shape
+        ``(a, d)`` and ``(b, d)`` and returns a matrix of shape ``(a, b)``.
+    gamma : float or "scale", default="scale"
+        The coefficient of the kernels that have one. "scale" means 1 / (n_features · variance of the features), as
+        in ``SVC``.
+    degree : float, default=3
+        The degree of the polynomial kernel.
+    coef0 : float, default=0.0
+        The constant term of the polynomial and sigmoid kernels.
+    {inherited}
+
+    Attributes
+    ----------
+    binary_ : list of callable
+        One function per class, from features to the probability of the class against all others. With two classes,
+        there is one function, for the second class.
+    {inherited}
+    """
+
+    C: float | None = None
+    kernel: str | Kernel = "linear"
+    gamma: float | str = "scale"
+    degree: float = 3
+    coef0: float = 0.0
+
+    usual_weights: ClassVar[tuple[float, float]]  # with the linear kernel, and with others
+
+    _parameter_constraints: ClassVar = {
+        **ClassicalClassifier._parameter_constraints,
+        "C": [Interval(Real, 0, None, closed="neither"), None],
+        "kernel": [StrOptions(set(KERNEL_PARAMS)), callable],
+        "gamma": [StrOptions({"scale"}), Interval(Real, 0, None, closed="neither")],
+        "degree": [Interval(Real, 0, None, closed="left")],
+        "coef0": [Interval(Real, None, None, closed="neither")],
+    }
+
+    def fit_bags(self, bags: Bags) -> Self:
+        """Learn from bags.
+
+        Parameters
+        ----------
+        bags : Bags
+            The bags to learn from.
+
+        Returns
+        -------
+        Self
+            The fitted estimator.
+        """
+        self._start(bags)
+        features = self._learn_features(bags)
+        positives = [1] if bags.n_classes == 2 else range(bags.n_classes)
+        with one_blas_thread():
+            self.binary_ = [self._fit_binary(features, bags, bags.proportions[:, k]) for k in positives]
+        return self._finish(bags)
+
+    @abstractmethod
+    def _fit_binary(self, features: Features, bags: Bags, shares: Array) -> ProbabilityOf:
+        """Learn the class of which each bag has this share."""
+
+    def _probabilities(self, instances: Array) -> Array:
+        features = self._features(instances)
+        return renormalize(np.column_stack([probability(features) for probability in self.binary_]))
+
+    def _weight(self) -> float:
+        return self.C or self.usual_weights[self.kernel != "linear"]
+
+    def _kernel(self, features: Array, weights: Array | None = None) -> Kernel:
+        return as_kernel(self.kernel, self.gamma, self.degree, self.coef0, features, weights)
+
+
+def renormalize(positive: Array) -> Array:
+    """(N, K): probabilities from one class's (N, 1), or from those of K classes, each against all others.
+
+    >>> renormalize(np.array([[0.25]])), renormalize(np.array([[0.5, 0.5, 1.0]]))
+    (array([[0.75, 0.25]]), array([[0.25, 0.25, 0.5 ]]))
+    """
+    if positive.shape[1] == 1:
+        return np.hstack([1 - positive, positive])
+    never_all_zero = np.maximum(positive, np.finfo(np.float64).tiny)
+    return never_all_zero / never_all_zero.sum(axis=1, keepdims=True)
+
+
+@dataclass(frozen=True)
+class Sigmoid:
+    """σ(steepness · score) of a linear score."""
+
+    model: Linear
+    steepness: float = 1.0
+
+    def __call__(self, features: Features) -> Array:
+        """The probability of each row."""
+        return np.asarray(expit(self.steepness * features.scores(self.model)[0]))

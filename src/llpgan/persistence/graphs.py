@@ -1,0 +1,597 @@
+"""ONNX graphs of all methods and of their preprocessing."""
+
+import copy
+import json
+import logging
+import warnings
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import singledispatch
+from typing import Any, NamedTuple
+
+import numpy as np
+import onnx
+import torch
+from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, compose, helper, inliner, numpy_helper
+from sklearn.utils.validation import check_is_fitted
+from torch import Tensor, nn
+
+from llpgan.methods import SAVED_METHODS
+from llpgan.methods.auto_llp import AutoLLP
+from llpgan.methods.bag_boosting import BagBoosting
+from llpgan.methods.bag_logistic import BagLogistic
+from llpgan.methods.base import LLPClassifier
+from llpgan.methods.boosting import load_booster
+from llpgan.methods.deep import DeepClassifier
+from llpgan.methods.inv_cal import KernelSigmoid
+from llpgan.methods.kernels import Kernel, KernelMap, NamedKernel
+from llpgan.methods.linear import BinaryClassifier, ClassicalClassifier, Sigmoid
+from llpgan.methods.mean_map import AlternatingMeanMap, MeanMap, outputs_to_classes
+from llpgan.tables.encode import Category, ColumnEncoder, Date, Number, TableEncoder
+from llpgan.utils.arrays import Array
+from llpgan.utils.version import __version__
+
+OPSET, ML_OPSET = 18, 3  # of ai.onnx and of ai.onnx.ml
+ML = "ai.onnx.ml"
+ROWS = "rows"  # the name of the dimension that every input and output begins with
+TYPES = {
+    "uint8": TensorProto.UINT8,
+    "int64": TensorProto.INT64,
+    "float32": TensorProto.FLOAT,
+    "float64": TensorProto.DOUBLE,
+    "str": TensorProto.STRING,
+}
+
+
+class Graph:
+    """Values are known by name; names of its own begin with a prefix that no reserved name has.
+
+    >>> graph = Graph(reserved=["age"])
+    >>> age = graph.input("age", "float64")
+    >>> graph.output("twice", "float64", graph.add("Mul", age, graph.constant(np.array(2.0))))
+    >>> [node.op_type for node in graph.model({}).graph.node]
+    ['Mul', 'Identity']
+    """
+
+    def __init__(self, reserved: Collection[str] = ()) -> None:
+        self._prefix = "/"
+        while any(name.startswith(self._prefix) for name in reserved):
+            self._prefix += "/"
+        self._n_names = 0
+        self._inputs: list[ValueInfoProto] = []
+        self._outputs: list[ValueInfoProto] = []
+        self._nodes: list[NodeProto] = []
+        self._constants: list[TensorProto] = []
+
+    def input(self, name: str, kind: str, shape: tuple[int, ...] = (), what: str = "") -> str:
+        """A value from outside: the shape of one row, and what it is in words."""
+        self._inputs.append(helper.make_tensor_value_info(name, TYPES[kind], [ROWS, *shape], what))
+        return name
+
+    def output(self, name: str, kind: str, value: str, shape: tuple[int, ...] = ()) -> None:
+        """A value for outside."""
+        self._nodes.append(helper.make_node("Identity", [value], [name], name=self._name()))
+        self._outputs.append(helper.make_tensor_value_info(name, TYPES[kind], [ROWS, *shape]))
+
+    def constant(self, values: Array) -> str:
+        """An array that the graph holds, in its own type; text as objects."""
+        name = self._name()
+        self._constants.append(numpy_helper.from_array(np.asarray(values), name))
+        return name
+
+    def add(self, operator: str, *inputs: str, domain: str = "", **attributes: Any) -> str:
+        """The one output of an operator."""
+        name = self._name()
+        self._nodes.append(helper.make_node(operator, inputs, [name], name=name, domain=domain, **attributes))
+        return name
+
+    def cast(self, value: str, kind: str) -> str:
+        """The same value in another type."""
+        return self.add("Cast", value, to=TYPES[kind])
+
+    def include(self, model: ModelProto, value: str) -> str:
+        """The one output of another graph at this value, its one input."""
+        inlined = inliner.inline_local_functions(model)
+        graph = compose.add_prefix(inlined, f"{self._name()}/").graph
+        self._nodes.append(helper.make_node("Identity", [value], [graph.input[0].name], name=self._name()))
+        for part in (*graph.node, *graph.initializer):
+            del part.metadata_props[:]  # they hold the paths of source files
+            part.doc_string = ""
+        self._nodes.extend(graph.node)
+        self._constants.extend(graph.initializer)
+        return str(graph.output[0].name)
+
+    def model(self, metadata: Mapping[str, str]) -> ModelProto:
+        """The whole, checked."""
+        graph = helper.make_graph(self._nodes, "llpgan", self._inputs, self._outputs, self._constants)
+        opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid(ML, ML_OPSET)]
+        model = helper.make_model_gen_version(
+            graph, opset_imports=opsets, producer_name="llpgan", producer_version=__version__
+        )
+        helper.set_model_props(model, dict(metadata))
+        onnx.checker.check_model(model, full_check=True)
+        return model
+
+    def _name(self) -> str:
+        self._n_names += 1
+        return f"{self._prefix}{self._n_names}"
+
+
+def table_instances(graph: Graph, encoder: TableEncoder) -> str:
+    """Instances in single precision, as the encoder makes them, from an input a column."""
+    return graph.add("Concat", *(encode_column(column, graph) for column in encoder.columns), axis=1)
+
+
+@singledispatch
+def encode_column(column: ColumnEncoder, graph: Graph) -> str:
+    """(rows, features) of a column's input, in single precision."""
+    raise TypeError(f"column {column.name!r} is encoded by a {type(column).__name__}, which cannot be exported")
+
+
+@encode_column.register
+def _(column: Number, graph: Graph) -> str:
+    unit = "in days, dates since 1970" if isinstance(column, Date) else "a number"
+    numbers = graph.input(column.name, "float64", what=f"{unit}; NaN is missing")
+    blank = graph.add("IsNaN", numbers)
+    filled = graph.add("Where", blank, graph.constant(np.array(column.median)), numbers)
+    centred = graph.add("Sub", filled, graph.constant(np.array(column.mean)))
+    scaled = graph.cast(graph.add("Div", centred, graph.constant(np.array(column.scale))), "float32")
+    parts = [scaled, graph.cast(blank, "float32")] if column.tells_missing else [scaled]
+    return graph.add("Concat", *(_upright(graph, part) for part in parts), axis=1)
+
+
+@encode_column.register
+def _(column: Category, graph: Graph) -> str:
+    texts = graph.input(column.name, "str", what='a category; "" is missing')
+    place = category_positions(column)
+    codes = graph.add(
+        "LabelEncoder",
+        texts,
+        domain=ML,
+        keys_strings=list(place),
+        values_int64s=list(place.values()),
+        default_int64=len(column.known) if column.has_other else -1,
+    )
+    features = graph.constant(np.arange(len(column.features)))
+    return graph.cast(graph.add("Equal", _upright(graph, codes), features), "float32")
+
+
+def category_positions(column: Category) -> dict[str, int]:
+    """The feature of each text that has one of its own; −1 has none. An empty text is missing, unless it is known.
+
+    >>> category_positions(Category("city", ("Oslo", "Rome"), has_other=True, tells_missing=True))
+    {'': 3, 'Oslo': 0, 'Rome': 1}
+    """
+    of_missing = len(column.features) - 1 if column.tells_missing else -1
+    return {"": of_missing} | {value: position for position, value in enumerate(column.known)}
+
+
+def _upright(graph: Graph, values: str) -> str:
+    """(rows,) as (rows, 1)."""
+    return graph.add("Unsqueeze", values, graph.constant(np.array([1])))
+
+
+class Node(NamedTuple):
+    """A node of a tree: a leaf has no children, and a value for one target."""
+
+    tree: int
+    node: int
+    feature: int
+    threshold: float
+    children: tuple[int, int] | None
+    value: float
+
+
+def boosted_probabilities(graph: Graph, model: BagBoosting, rows: str) -> str:
+    """(rows, classes): the mean over models of the probabilities of their trees' sums."""
+    n_models, n_outputs = model.starts_.shape
+    texts = [text for trees in model.trees_ for text in trees]
+    sums = _sums(graph, texts, rows)
+    scores = graph.add("Add", sums, graph.constant(np.asarray(model.starts_, np.float64).reshape(1, -1)))
+    shape = graph.constant(np.array([-1, n_models, n_outputs]))
+    each = graph.add("Reshape", scores, shape)
+    if n_outputs == 1:  # the log-odds of the second of two classes
+        each = graph.add("Concat", graph.add("Mul", each, graph.constant(np.array(0.0))), each, axis=2)
+    return graph.add("ReduceMean", graph.add("Softmax", each, axis=2), graph.constant(np.array([1])), keepdims=0)
+
+
+def _sums(graph: Graph, texts: Sequence[str], rows: str) -> str:
+    """(rows, texts): the sum of the trees of each text, in double precision."""
+    trees = [(target, root) for target, text in enumerate(texts) for root in _roots(text)]
+    if not trees:
+        first = graph.add("ReduceSum", rows, graph.constant(np.array([1])), keepdims=1)
+        return graph.add("Mul", first, graph.constant(np.zeros((1, len(texts)))))
+    nodes = [_nodes(root, tree) for tree, (_, root) in enumerate(trees)]
+    attributes = _attributes(nodes, [target for target, _ in trees], len(texts))
+    return graph.cast(graph.add("TreeEnsembleRegressor", rows, domain=ML, **attributes), "float64")
+
+
+def _roots(text: str) -> list[dict[str, Any]]:
+    if not text:
+        return []
+    return [tree["tree_structure"] for tree in load_booster(text).dump_model()["tree_info"]]
+
+
+def _nodes(root: dict[str, Any], tree: int) -> list[Node]:
+    """The nodes of a tree, parents before children."""
+    found: list[Node] = []
+    waiting = [(root, 0)]
+    n_named = 1
+    while waiting:
+        node, name = waiting.pop()
+        if "split_feature" not in node:
+            found.append(Node(tree, name, 0, 0.0, None, node["leaf_value"]))
+            continue
+        children = (n_named, n_named + 1)
+        n_named += 2
+        found.append(Node(tree, name, node["split_feature"], node["threshold"], children, 0.0))
+        waiting += [(node["left_child"], children[0]), (node["right_child"], children[1])]
+    return sorted(found, key=lambda node: node.node)
+
+
+def _attributes(trees: Sequence[Sequence[Node]], targets: Sequence[int], n_targets: int) -> dict[str, Any]:
+    nodes = [node for tree in trees for node in tree]
+    leaves = [(node, targets[node.tree]) for node in nodes if node.children is None]
+    return {
+        "n_targets": n_targets,
+        "nodes_treeids": [node.tree for node in nodes],
+        "nodes_nodeids": [node.node for node in nodes],
+        "nodes_featureids": [node.feature for node in nodes],
+        "nodes_modes": ["LEAF" if node.children is None else "BRANCH_LEQ" for node in nodes],
+        "nodes_truenodeids": [node.children[0] if node.children else 0 for node in nodes],
+        "nodes_falsenodeids": [node.children[1] if node.children else 0 for node in nodes],
+        "nodes_values_as_tensor": _doubles("nodes_values", [node.threshold for node in nodes]),
+        "target_treeids": [node.tree for node, _ in leaves],
+        "target_nodeids": [node.node for node, _ in leaves],
+        "target_ids": [target for _, target in leaves],
+        "target_weights_as_tensor": _doubles("target_weights", [node.value for node, _ in leaves]),
+    }
+
+
+def _doubles(name: str, values: Sequence[float]) -> Any:
+    numbers: Array = np.asarray(values, np.float64)
+    return helper.make_tensor(name, TensorProto.DOUBLE, numbers.shape, numbers.tolist())
+
+
+# From features (rows, d) and known rows (b, d) to (rows, b).
+KernelNodes = Callable[[Graph, str, Array, NamedKernel], str]
+
+
+def kernel_values(graph: Graph, features: str, kernel: Kernel, others: Array) -> str:
+    """The kernel of each row and each of the others."""
+    if not isinstance(kernel, NamedKernel):
+        raise ValueError(
+            f"the kernel is a function of your own, which cannot be exported: train with one of "
+            f"{', '.join(KERNELS)}"
+        )
+    return KERNELS[kernel.name](graph, features, others, kernel)
+
+
+def _linear_kernel(graph: Graph, features: str, others: Array, kernel: NamedKernel) -> str:
+    return graph.add("MatMul", features, graph.constant(np.ascontiguousarray(others.T)))
+
+
+def _affine_kernel(graph: Graph, features: str, others: Array, kernel: NamedKernel) -> str:
+    """γ x·y + c."""
+    product = _linear_kernel(graph, features, kernel.gamma * others, kernel)
+    return graph.add("Add", product, graph.constant(np.array(float(kernel.coef0))))
+
+
+def _polynomial_kernel(graph: Graph, features: str, others: Array, kernel: NamedKernel) -> str:
+    degree = graph.constant(np.array(float(kernel.degree)))
+    return graph.add("Pow", _affine_kernel(graph, features, others, kernel), degree)
+
+
+def _sigmoid_kernel(graph: Graph, features: str, others: Array, kernel: NamedKernel) -> str:
+    return graph.add("Tanh", _affine_kernel(graph, features, others, kernel))
+
+
+def _rbf_kernel(graph: Graph, features: str, others: Array, kernel: NamedKernel) -> str:
+    """exp(−γ ‖x − y‖²), the square multiplied out."""
+    squares = graph.add("Add", _sum(graph, graph.add("Mul", features, features)), _norms(graph, others))
+    distances = graph.add("Sub", squares, _linear_kernel(graph, features, 2 * others, kernel))
+    return _decay(graph, graph.add("Max", distances, graph.constant(np.array(0.0))), kernel)
+
+
+def _laplacian_kernel(graph: Graph, features: str, others: Array, kernel: NamedKernel) -> str:
+    apart = graph.add("Sub", _pairs(graph, features), graph.constant(others))
+    return _decay(graph, _sum(graph, graph.add("Abs", apart), keepdims=0), kernel)
+
+
+def _additive_chi2_kernel(graph: Graph, features: str, others: Array, kernel: NamedKernel) -> str:
+    """−Σ (x − y)² / (x + y)."""
+    return graph.add("Neg", _chi2_distance(graph, features, others))
+
+
+def _chi2_kernel(graph: Graph, features: str, others: Array, kernel: NamedKernel) -> str:
+    return _decay(graph, _chi2_distance(graph, features, others), kernel)
+
+
+def _cosine_kernel(graph: Graph, features: str, others: Array, kernel: NamedKernel) -> str:
+    norms = np.linalg.norm(others, axis=1, keepdims=True)
+    product = _linear_kernel(graph, features, others / np.where(norms < _TINY, 1.0, norms), kernel)
+    norm = graph.add("Sqrt", _sum(graph, graph.add("Mul", features, features)))
+    tiny = graph.add("Less", norm, graph.constant(np.array(_TINY)))
+    return graph.add("Div", product, graph.add("Where", tiny, graph.constant(np.array(1.0)), norm))
+
+
+def _chi2_distance(graph: Graph, features: str, others: Array) -> str:
+    """Σ (x − y)² / (x + y), of which 0 / 0 is 0."""
+    pairs, known = _pairs(graph, features), graph.constant(others)
+    apart, together = graph.add("Sub", pairs, known), graph.add("Add", pairs, known)
+    zero, one = graph.constant(np.array(0.0)), graph.constant(np.array(1.0))
+    divisor = graph.add("Where", graph.add("Equal", together, zero), one, together)
+    return _sum(graph, graph.add("Div", graph.add("Mul", apart, apart), divisor), keepdims=0)
+
+
+def _decay(graph: Graph, distances: str, kernel: NamedKernel) -> str:
+    """exp(−γ · distance)."""
+    return graph.add("Exp", graph.add("Mul", distances, graph.constant(np.array(-float(kernel.gamma)))))
+
+
+def _pairs(graph: Graph, features: str) -> str:
+    return graph.add("Unsqueeze", features, graph.constant(np.array([1])))
+
+
+def _sum(graph: Graph, values: str, keepdims: int = 1) -> str:
+    return graph.add("ReduceSum", values, graph.constant(np.array([-1])), keepdims=keepdims)
+
+
+def _norms(graph: Graph, others: Array) -> str:
+    return graph.constant(np.square(others).sum(axis=1))
+
+
+_TINY = 10 * np.finfo(np.float64).eps  # a norm below it is zero to scikit-learn
+KERNELS: dict[str, KernelNodes] = {
+    "linear": _linear_kernel,
+    "poly": _polynomial_kernel,
+    "polynomial": _polynomial_kernel,
+    "sigmoid": _sigmoid_kernel,
+    "rbf": _rbf_kernel,
+    "laplacian": _laplacian_kernel,
+    "cosine": _cosine_kernel,
+    "additive_chi2": _additive_chi2_kernel,
+    "chi2": _chi2_kernel,
+}
+
+
+def classical_probabilities(graph: Graph, model: ClassicalClassifier, instances: str) -> str:
+    """(rows, classes) of instances of any type and shape."""
+    rows = graph.cast(graph.add("Flatten", instances, axis=1), "float64")
+    shifted = graph.add("Sub", rows, graph.constant(np.asarray(model.shift_, np.float64)))
+    features = graph.add("Div", shifted, graph.constant(np.asarray(model.scale_, np.float64)))
+    return method_graph(model, graph, features)
+
+
+@singledispatch
+def method_graph(model: ClassicalClassifier, graph: Graph, features: str) -> str:
+    """(rows, classes) of features in one scale."""
+    raise TypeError(f"{type(model).__name__} is not a method of llpgan: it cannot be exported")
+
+
+@method_graph.register
+def _(model: MeanMap | AlternatingMeanMap, graph: Graph, features: str) -> str:
+    classes = outputs_to_classes(len(model.classes_))
+    weights, intercept = model.model_.weights.T @ classes, model.model_.intercept @ classes
+    return graph.add("Softmax", _affine_scores(graph, features, weights, intercept), axis=1)
+
+
+@method_graph.register
+def _(model: BagLogistic, graph: Graph, features: str) -> str:
+    """The mean over its classifiers, one beside the other along a third axis."""
+    if model.standardize and model.limit is not None:
+        features = _soft_clip(graph, features, model.limit)
+    classes = outputs_to_classes(len(model.classes_))
+    weights = np.stack([linear.weights.T @ classes for linear in model.models_])
+    intercepts = np.stack([(linear.intercept @ classes)[None] for linear in model.models_])
+    each = graph.add("Softmax", _affine_scores(graph, features, weights, intercepts), axis=2)
+    return graph.add("ReduceMean", each, graph.constant(np.array([0])), keepdims=0)
+
+
+@method_graph.register
+def _(model: BagBoosting, graph: Graph, features: str) -> str:
+    return boosted_probabilities(graph, model, features)
+
+
+@method_graph.register
+def _(model: BinaryClassifier, graph: Graph, features: str) -> str:
+    of_kernels = [binary for binary in model.binary_ if isinstance(binary, KernelSigmoid)]
+    if of_kernels:
+        scores = _kernel_scores(graph, of_kernels, features)
+    else:
+        linear = [binary for binary in model.binary_ if isinstance(binary, Sigmoid)]
+        scores = _scores(graph, linear, getattr(model, "kernel_map_", None), features)
+    return _renormalize(graph, _logistic(graph, scores), len(model.binary_))
+
+
+def _kernel_scores(graph: Graph, classes: list[KernelSigmoid], features: str) -> str:
+    """InvCal's: each class has weights of its own, and all have one kernel and the same rows."""
+    weights = np.column_stack([binary.weights for binary in classes])
+    intercept = np.array([binary.intercept for binary in classes])
+    values = kernel_values(graph, features, classes[0].kernel, classes[0].instances)
+    return _affine_scores(graph, values, weights, intercept)
+
+
+def _scores(graph: Graph, classes: list[Sigmoid], kernel_map: KernelMap | None, features: str) -> str:
+    """Those of a linear model; on a kernel's features, they are sums of the kernel itself."""
+    weights = np.column_stack([binary.steepness * binary.model.weights[0] for binary in classes])
+    intercept = np.concatenate([binary.steepness * binary.model.intercept for binary in classes])
+    if kernel_map is None:
+        return _affine_scores(graph, features, weights, intercept)
+    values = kernel_values(graph, features, kernel_map.kernel, kernel_map.landmarks)
+    return _affine_scores(graph, values, kernel_map.whitening @ weights, intercept)
+
+
+def _affine_scores(graph: Graph, features: str, weights: Array, intercept: Array) -> str:
+    return graph.add("Add", graph.add("MatMul", features, graph.constant(weights)), graph.constant(intercept))
+
+
+def _soft_clip(graph: Graph, features: str, limit: float) -> str:
+    """See :func:`llpgan.methods.bag_logistic.soft_clip`."""
+    ratio = graph.add("Div", features, graph.constant(np.array(limit)))
+    square = graph.add("Mul", ratio, ratio)
+    return graph.add("Div", features, graph.add("Sqrt", graph.add("Add", square, graph.constant(np.array(1.0)))))
+
+
+def _logistic(graph: Graph, scores: str) -> str:
+    """1 / (1 + exp(−score)): onnxruntime's own is zero below −40, where one class may still be the likeliest."""
+    odds_against = graph.add("Exp", graph.add("Neg", scores))
+    return graph.add("Reciprocal", graph.add("Add", odds_against, graph.constant(np.array(1.0))))
+
+
+def _renormalize(graph: Graph, positive: str, n_outputs: int) -> str:
+    """See :func:`llpgan.methods.linear.renormalize`."""
+    if n_outputs == 1:
+        return graph.add("Concat", graph.add("Sub", graph.constant(np.array(1.0)), positive), positive, axis=1)
+    never_zero = graph.add("Max", positive, graph.constant(np.array(np.finfo(np.float64).tiny)))
+    total = graph.add("ReduceSum", never_zero, graph.constant(np.array([1])), keepdims=1)
+    return graph.add("Div", never_zero, total)
+
+
+class Logits(nn.Module):
+    """Of what a classifier says, the logits alone; in single precision, as a saved model predicts."""
+
+    def __init__(self, classifier: nn.Module) -> None:
+        super().__init__()
+        self.classifier = copy.deepcopy(classifier).cpu().float().eval()
+
+    def forward(self, instances: Tensor) -> Tensor:
+        """(rows, classes)."""
+        logits: Tensor = self.classifier(instances)[0]
+        return logits
+
+
+def deep_probabilities(graph: Graph, model: DeepClassifier, instances: str) -> str:
+    """(rows, classes) of instances of any type."""
+    network = export_network(Logits(model.classifier_), model.instance_shape_)
+    logits = graph.include(network, graph.cast(instances, "float32"))
+    probabilities = graph.add("Softmax", graph.cast(logits, "float64"), axis=1)
+    return (
+        probabilities if model.temperature_ == 1 else _apply_temperature(graph, model.temperature_, probabilities)
+    )
+
+
+def export_network(network: nn.Module, shape: tuple[int, ...]) -> ModelProto:
+    """A network as a graph of its own, for any number of rows."""
+    rows = torch.export.Dim(ROWS)
+    try:
+        with _quiet():
+            program = torch.onnx.export(
+                network,
+                (torch.zeros(3, *shape),),
+                dynamo=True,
+                dynamic_shapes=({0: rows},),
+                opset_version=OPSET,
+                verbose=False,
+            )
+    except torch.onnx.OnnxExporterError as error:
+        raise ValueError(f"torch cannot export the classifier: {_reason(error)}") from error
+    assert program is not None
+    return program.model_proto
+
+
+def _apply_temperature(graph: Graph, temperature: float, probabilities: str) -> str:
+    """See :func:`llpgan.methods.calibration.apply_temperature`."""
+    return _normalize(graph, graph.add("Pow", probabilities, graph.constant(np.array(1 / temperature))))
+
+
+def _normalize(graph: Graph, values: str) -> str:
+    total = graph.add("ReduceSum", values, graph.constant(np.array([1])), keepdims=1)
+    return graph.add("Div", values, total)
+
+
+def _reason(error: BaseException) -> str:
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return str(error).strip().split("\n")[0]
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Without the exporter's notes on itself."""
+    log = logging.getLogger("torch.onnx")
+    level = log.level
+    log.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        log.setLevel(level)
+
+
+INSTANCES, PROBABILITIES, PREDICTION = "instances", "probabilities", "prediction"
+
+
+def assemble_graph(model: LLPClassifier) -> ModelProto:
+    """See :func:`llpgan.persistence.onnx.to_onnx`."""
+    check_is_fitted(model, "classes_")
+    encoder = model.encoder_
+    if isinstance(encoder, TableEncoder):
+        _refuse_names([column.name for column in encoder.columns])
+        graph = Graph([column.name for column in encoder.columns])
+        instances = table_instances(graph, encoder)
+    else:
+        graph = Graph()
+        instances = graph.input(INSTANCES, _kind(model.instance_type_), tuple(model.instance_shape_))
+    probabilities = _probabilities(graph, model, instances)
+    graph.output(PROBABILITIES, "float64", probabilities, (len(model.classes_),))
+    _predict(graph, model, probabilities)
+    return graph.model(_metadata(model))
+
+
+def _probabilities(graph: Graph, model: LLPClassifier, instances: str) -> str:
+    if isinstance(model, ClassicalClassifier):
+        return classical_probabilities(graph, model, instances)
+    if isinstance(model, AutoLLP):
+        return _weighted_sum(graph, model, instances)
+    from llpgan.methods.deep import DeepClassifier
+
+    if isinstance(model, DeepClassifier):
+        return deep_probabilities(graph, model, instances)
+    if type(model).__name__ in SAVED_METHODS:
+        raise TypeError(f"a {type(model).__name__} cannot be exported; llpgan predict takes the saved model")
+    raise TypeError(f"{type(model).__name__} is not a method of llpgan: it cannot be exported")
+
+
+def _weighted_sum(graph: Graph, model: AutoLLP, instances: str) -> str:
+    parts = [
+        graph.add("Mul", _probabilities(graph, part, instances), graph.constant(np.array(weight)))
+        for part, weight in zip(model.models_, model.weights_.tolist(), strict=True)
+    ]
+    return graph.add("Sum", *parts)
+
+
+def _predict(graph: Graph, model: LLPClassifier, probabilities: str) -> None:
+    """The most probable class, by name; by number where classes are integers."""
+    best = graph.add("ArgMax", probabilities, axis=1, keepdims=0)
+    whole = model.classes_.dtype.kind in "iu"
+    names = model.classes_.astype(np.int64) if whole else np.array(_names(model), dtype=object)
+    graph.output(PREDICTION, "int64" if whole else "str", graph.add("Gather", graph.constant(names), best))
+
+
+def _names(model: LLPClassifier) -> list[str]:
+    return [str(name) for name in model.classes_.tolist()]
+
+
+def _kind(instance_type: str) -> str:
+    """The type that arrays come in: bytes and single precision as trained, all others in double."""
+    name = np.dtype(instance_type).name
+    return name if name in ("uint8", "float32") else "float64"
+
+
+def _metadata(model: LLPClassifier) -> dict[str, str]:
+    return {
+        "method": type(model).__name__,
+        "llpgan": __version__,
+        "classes": json.dumps(_names(model), ensure_ascii=False),
+    }
+
+
+def _refuse_names(columns: list[str]) -> None:
+    for name in columns:
+        if name in ("", PROBABILITIES, PREDICTION):
+            raise ValueError(
+                f"column {name!r} cannot be an input, which needs a name apart from the outputs {PROBABILITIES!r} "
+                f"and {PREDICTION!r}: train with another name"
+            )

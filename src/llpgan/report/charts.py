@@ -1,0 +1,463 @@
+"""Charts as SVG inside the page: one function per chart."""
+
+import io
+import re
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any
+
+import numpy as np
+from markupsafe import Markup, escape
+from matplotlib import rc_context
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator, StrMethodFormatter
+from numpy.typing import NDArray
+
+from llpgan.deep.epochs import kept_epoch
+from llpgan.evaluation import LabelScores, LearningCurve, PartialDependence
+from llpgan.evaluation.compare import Comparison
+from llpgan.report.content import BagFacts, ReportContent, ReportedBags
+from llpgan.report.displays import (
+    IN_WORDS,
+    NOT_CURVES,
+    ComparisonDisplay,
+    GroupSharesDisplay,
+    LearningCurveDisplay,
+    ProportionDisplay,
+    ReliabilityDisplay,
+)
+from llpgan.report.drawing import Palette, hide_spines, set_percent_ticks, shorten
+from llpgan.report.text import format_count, format_percent, worst_bags
+from llpgan.utils.arrays import Array
+
+# Colours that no chart would use: in the SVG they become the page's variables.
+INK, SOFT, LINE, CARD = "#010a01", "#010a02", "#010a03", "#010a04"
+BLUE, ORANGE, GREEN = "#010a05", "#010a06", "#010a07"
+PAGE = Palette(INK, SOFT, LINE, CARD, BLUE, ORANGE, GREEN)
+_VARIABLES = {
+    INK: "var(--ink)",
+    SOFT: "var(--soft)",
+    LINE: "var(--line)",
+    CARD: "var(--card)",
+    BLUE: "var(--blue)",
+    ORANGE: "var(--orange)",
+    GREEN: "var(--green)",
+}
+_STYLE: dict[str, Any] = {
+    "svg.fonttype": "none",
+    "text.parse_math": False,
+    "text.color": INK,
+    "axes.edgecolor": LINE,
+    "axes.labelcolor": SOFT,
+    "axes.facecolor": "none",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.titlecolor": INK,
+    "axes.titlesize": "medium",
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.titlepad": 10,
+    "axes.axisbelow": True,
+    "grid.color": LINE,
+    "grid.linewidth": 0.8,
+    "xtick.color": LINE,
+    "ytick.color": LINE,
+    "xtick.labelcolor": SOFT,
+    "ytick.labelcolor": SOFT,
+    "lines.linewidth": 2.0,
+    "legend.frameon": False,
+    "legend.labelcolor": INK,
+}
+_NOT_FOR_PAGES = re.compile(r"<metadata>.*?</metadata>|<style.*?</style>", re.DOTALL)
+_NOT_FOR_TAGS = re.compile(r' xmlns(:xlink)?="[^"]*"| (width|height)="[\d.]+pt"|(?<=\.\d\d)\d+|xlink:(?=href)')
+_ID = re.compile(r'(\bid="|href="#|url\(#)')
+_POINTS_AN_INCH = 72
+_MARKS = re.compile(r"<defs>.*?</defs>|<(path|use)\b([^>]*?)/>", re.DOTALL)
+Hover = Mapping[str, Sequence[str]]  # for each group of marks, the text of each
+
+
+def svg(
+    name: str, draw: Callable[[Axes], Hover], *, width: float = 420, height: float = 280, text: float = 13
+) -> Markup:
+    """A chart of so many pixels that ``draw`` fills. No other has its name: all ids in it begin with it.
+
+    It is drawn narrow, and its text large, since a telephone shows it narrower still. ``draw`` returns, for each
+    artist that has a ``gid``, the text of each of its marks: a browser shows it when the mouse is over the mark.
+    """
+    style: Any = {**_STYLE, "svg.hashsalt": name, "font.size": text}
+    with rc_context(style), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing")  # the browser has its own fonts
+        figure = Figure(figsize=(width / _POINTS_AN_INCH, height / _POINTS_AN_INCH), layout="constrained")
+        hover = draw(figure.add_subplot())
+        file = io.StringIO()
+        figure.savefig(file, format="svg", transparent=True, metadata={"Date": None})
+    return Markup(_with_texts(_embed(file.getvalue(), name), name, hover))
+
+
+def _with_texts(chart: str, name: str, hover: Hover) -> str:
+    """With a text on each mark of the groups that have one; the order of marks is that of the texts."""
+    for group, texts in hover.items():
+        before, found, after = chart.partition(f'<g id="{name}-{group}">')
+        if not found:
+            raise ValueError(f"chart {name!r} has no group {group!r}: give an artist this gid")
+        chart = before + found + _add_title(after, texts)
+    return chart
+
+
+def _add_title(after: str, texts: Sequence[str]) -> str:
+    marks = (mark for mark in _MARKS.finditer(after) if mark[1])
+    parts, done = [], 0
+    for mark, text in zip(islice(marks, len(texts)), texts, strict=True):
+        tag = f'<{mark[1]} class="mark"{mark[2]}><title>{escape(text)}</title></{mark[1]}>'
+        parts += [after[done : mark.start()], tag]
+        done = mark.end()
+    return "".join([*parts, after[done:]])
+
+
+def _embed(text: str, name: str) -> str:
+    """Without prolog and global style. Only tags are changed: what stands between them are a user's names."""
+    body = _NOT_FOR_PAGES.sub("", text[text.index("<svg") :]).strip()
+    tags = re.sub(r"<[^>]*>", lambda tag: _style_for_page(tag[0], name), body)
+    return tags.replace("<svg", '<svg aria-hidden="true"', 1)  # the caption says it in words
+
+
+def _style_for_page(tag: str, name: str) -> str:
+    """Of the width there is, with ids that no other chart has, two decimals, and the page's colours."""
+    tag = _ID.sub(rf"\g<1>{name}-", _NOT_FOR_TAGS.sub("", tag))
+    for colour, variable in _VARIABLES.items():
+        tag = tag.replace(colour, variable)
+    return tag
+
+
+MOST_COLUMNS = 20
+
+
+def importance_chart(story: ReportContent) -> Markup:
+    """A bar a column: the rise of the bags' loss when it is shuffled, with the shuffles' standard deviation."""
+    rises = sorted((story.rises or {}).items(), key=lambda item: item[1].mean)[-MOST_COLUMNS:]
+
+    def draw(axes: Axes) -> Hover:
+        means, deviations = np.array([rise for _, rise in rises]).T
+        bars = axes.barh(range(len(rises)), means, 0.66, color=BLUE)
+        for place, bar in enumerate(bars):
+            bar.set_gid(f"bar-{place}")
+        axes.errorbar(
+            means, range(len(rises)), xerr=deviations, fmt="none", ecolor=SOFT, elinewidth=1.4, capsize=2.5
+        )
+        axes.set_yticks(range(len(bars)), [shorten(name, 22) for name, _ in rises])
+        axes.tick_params(axis="y", labelcolor=INK, length=0)
+        axes.tick_params(axis="x", length=0)
+        axes.axvline(0, color=SOFT, linewidth=1)
+        axes.grid(axis="x")
+        axes.set(xlabel="rise of the bags’ loss", ylim=(-0.6, len(rises) - 0.4))
+        axes.xaxis.set_major_locator(MaxNLocator(4))
+        axes.spines["left"].set_visible(False)
+        return {f"bar-{i}": [f"{name}: {mean:.4f} ± {sd:.4f}"] for i, (name, (mean, sd)) in enumerate(rises)}
+
+    return svg("what-matters", draw, height=76 + 25 * len(rises))
+
+
+def comparison_chart(found: Comparison) -> Markup:
+    """The score of each method on held-out bags, the best on top."""
+    display = ComparisonDisplay.of(found)
+
+    def draw(axes: Axes) -> Hover:
+        return display.plot(axes, palette=PAGE).hover_
+
+    return svg("methods", draw, height=110 + 30 * len(display.results))
+
+
+_WIDTH, _TEXT = 300, 14.5
+_ROOM = 0.05
+
+
+def effect_chart(found: PartialDependence, k: int, number: int) -> Markup:
+    """The mean prediction of a class, if all instances had this value: a curve, or a point per category."""
+
+    def draw(axes: Axes) -> Hover:
+        axes.set_title(shorten(found.column, 28))
+        texts = [
+            f"{name}: {format_percent(share)}"
+            for name, share in zip(found.names, found.predicted[:, k], strict=True)
+        ]
+        (_curve if found.values is not None else _points)(axes, found, found.predicted[:, k])
+        return {"values": texts}
+
+    height = 220 if found.values is not None else 90 + 21 * len(found.names)
+    return svg(f"effect-{number}", draw, width=_WIDTH, height=height, text=_TEXT)
+
+
+def _curve(axes: Axes, found: PartialDependence, shares: Array) -> None:
+    values = found.values
+    assert values is not None
+    axes.plot(values, shares, color=BLUE, marker="o", markersize=4)
+    axes.scatter(values, shares, 120, color=BLUE, alpha=0, linewidths=0, gid="values")
+    hide_spines(axes, "y", PAGE)
+    axes.spines["left"].set_visible(False)
+    axes.set_ylim(max(-0.02, shares.min() - _ROOM), min(1.02, shares.max() + _ROOM))
+    set_percent_ticks(axes.yaxis, 4)
+    if any(not _is_number(name) for name in found.names):  # dates
+        ends = [0, len(values) - 1]
+        axes.set_xticks(values[ends], [found.names[place] for place in ends])
+    elif len(values) <= 6:
+        axes.set_xticks(values, found.names)
+    else:
+        axes.xaxis.set_major_locator(MaxNLocator(4))
+
+
+def _points(axes: Axes, found: PartialDependence, shares: Array) -> None:
+    heights = np.arange(len(shares))
+    low = max(-0.02, float(shares.min()) - _ROOM)
+    axes.hlines(heights, low, shares, color=BLUE, linewidth=1.2, alpha=0.5)
+    axes.scatter(shares, heights, 46, color=BLUE, linewidths=0, gid="values")
+    axes.set_yticks(heights, [shorten(name, 20) for name in found.names])
+    axes.tick_params(axis="y", labelcolor=INK)
+    axes.set_ylim(-0.7, len(shares) - 0.3)
+    axes.set_xlim(low, min(1.02, shares.max() + _ROOM))
+    hide_spines(axes, "x", PAGE)
+    axes.spines["left"].set_visible(False)
+    set_percent_ticks(axes.xaxis, 3)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def group_chart(shares: GroupSharesDisplay) -> Markup:
+    """The share of each class in each group, with its interval."""
+    n_groups, n_classes = len(set(shares.groups)), len(set(shares.classes))
+
+    def draw(axes: Axes) -> Hover:
+        return shares.plot(axes, palette=PAGE).hover_
+
+    height = 90 + n_groups * max(28, 15 * n_classes) + (22 * n_classes if n_classes > 1 else 0)
+    return svg("groups", draw, height=height)
+
+
+_SMALL = {"width": 230, "height": 190, "text": 14}
+_BINS = 20
+_FEW = 5
+
+
+def bag_size_chart(bags: BagFacts) -> Markup:
+    """How many bags have how many instances."""
+
+    def draw(axes: Axes) -> Hover:
+        counts, edges = np.histogram(bags.sizes, _size_edges(bags.sizes))
+        middles = (edges[:-1] + edges[1:]) / 2
+        texts = [f"{n:,} bags of about {size:,.0f} instances" for n, size in zip(counts, middles, strict=True)]
+        hover = _bars(axes, counts, edges, texts)
+        axes.set(xlabel="instances in the bag", ylabel="bags")
+        axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+        axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+        return hover
+
+    return svg("bag-sizes", draw)
+
+
+def class_share_chart(bags: BagFacts, k: int) -> Markup:
+    """How many bags have which share of a class."""
+
+    def draw(axes: Axes) -> Hover:
+        counts, edges = np.histogram(bags.proportions[:, k], _share_edges(bags))
+        hover = _bars(axes, counts, edges, _of_shares(counts, edges, "bags with a share"))
+        axes.set(xlabel=f"share of “{_short(bags, k)}”", ylabel="bags")
+        set_percent_ticks(axes.xaxis, 2 if len(bags.classes) > 2 else 5)
+        return hover
+
+    return svg(f"class-shares-{k}", draw, **({} if len(bags.classes) == 2 else _SMALL))
+
+
+def probability_chart(story: ReportContent, k: int) -> Markup:
+    """How many instances have which probability of a class."""
+
+    def draw(axes: Axes) -> Hover:
+        counts = story.probability_counts[k]
+        edges = np.linspace(0, 1, len(counts) + 1)
+        hover = _bars(axes, counts, edges, _of_shares(counts, edges, "instances with a probability"))
+        axes.set(xlabel=f"probability of “{_short(story, k)}”", ylabel="instances", xlim=(0, 1))
+        set_percent_ticks(axes.xaxis, 2 if len(story.classes) > 2 else 5)
+        return hover
+
+    return svg(f"probabilities-{k}", draw, **({} if len(story.classes) == 2 else _SMALL))
+
+
+def _short(bags: BagFacts, k: int) -> str:
+    """The name of a class, shorter in the small charts that there are of many classes."""
+    return shorten(bags.classes[k], 18 if len(bags.classes) == 2 else 11)
+
+
+def _bars(axes: Axes, counts: Array, edges: Array, texts: Sequence[str]) -> Hover:
+    """Bars, each with a text."""
+    bars = axes.bar(edges[:-1], counts, np.diff(edges), align="edge", color=BLUE, edgecolor=CARD, linewidth=1)
+    for place, bar in enumerate(bars):
+        bar.set_gid(f"bar-{place}")
+    axes.yaxis.set_major_locator(MaxNLocator(4, integer=True))
+    axes.yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+    axes.grid(axis="y")
+    axes.spines["left"].set_visible(False)
+    axes.tick_params(length=0)
+    axes.tick_params(axis="x", pad=7)
+    return {f"bar-{place}": [text] for place, text in enumerate(texts)}
+
+
+def _of_shares(counts: Array, edges: Array, what: str) -> list[str]:
+    """What each bar counts: so many of what, from one edge to the next."""
+    ends = np.clip(edges, 0, 1)
+    return [
+        f"{n:,} {what} from {low:.0%} to {high:.0%}"
+        for n, low, high in zip(counts, ends[:-1], ends[1:], strict=True)
+    ]
+
+
+def _size_edges(sizes: Array) -> Array:
+    """A bar for each size where there are few, else some twenty of whole width."""
+    width = max(1, -(-int(np.ptp(sizes) + 1) // _BINS))
+    return np.arange(sizes.min(), sizes.max() + width + 1, width) - 0.5
+
+
+def _share_edges(bags: BagFacts) -> Array:
+    """The same for all classes, so that they compare; small bags have few shares, a bar for each."""
+    top = min(1.0, float(np.ceil(10 * bags.proportions.max())) / 10)
+    size = int(np.median(bags.sizes))
+    if size < _FEW or top * size > _BINS:
+        return np.linspace(0, top, _BINS + 1)
+    return (np.arange(int(np.ceil(top * size)) + 2) - 0.5) / size
+
+
+MOST_CLASSES_CONFUSED = 20
+
+
+def calibration_chart(scores: LabelScores) -> Markup:
+    """How often the classifier is right, against how sure it is; a point's area is its share of instances."""
+
+    def draw(axes: Axes) -> Hover:
+        return ReliabilityDisplay(scores.calibration).plot(axes, palette=PAGE).hover_
+
+    return svg("calibration", draw, height=390)
+
+
+def confusion_chart(scores: LabelScores, classes: tuple[str, ...]) -> Markup:
+    """Counts of true against predicted classes, darker the larger their share of the row."""
+    k = len(classes)
+    names = [shorten(name, 12) for name in classes]
+
+    def draw(axes: Axes) -> Hover:
+        shares = scores.confusion / np.maximum(scores.confusion.sum(axis=1, keepdims=True), 1)
+        for row, column in np.ndindex(k, k):
+            _cell(axes, (row, column), scores.confusion, shares[row, column])
+        axes.set(xlim=(-0.5, k - 0.5), ylim=(k - 0.5, -0.5), aspect="equal")
+        upright = k > 6 or max(map(len, names)) * k > 40
+        axes.set_xticks(range(k), names, rotation=90 if upright else 0)
+        axes.set_yticks(range(k), names)
+        axes.set(xlabel="predicted class", ylabel="true class")
+        axes.tick_params(length=0)
+        axes.spines[:].set_visible(False)
+        return {}
+
+    return svg("confusion", draw, height=390)
+
+
+def _cell(axes: Axes, place: tuple[int, int], counts: NDArray[Any], share: float) -> None:
+    row, column = place
+    axes.bar(column, 0.96, 0.96, bottom=row - 0.48, color=BLUE, alpha=0.04 + 0.41 * share)
+    if n := int(counts[place]):
+        size = 14 if len(counts) <= 4 else max(6, 13 - len(counts) / 2.5)
+        axes.text(column, row, format_count(n), ha="center", va="center", fontsize=size, color=INK)
+
+
+_TOGETHER = {
+    "Loss of bags": ("proportion_loss", "held_out_loss"),
+    "Classifier against generator": ("real_loss", "fake_loss", "generator_loss"),
+    "Uncertainty of single predictions": ("entropy",),
+    "Terms on single instances": ("smoothness", "self_training_loss"),
+}
+_MOST_ALONE = 6  # curves of a monitor's own figures
+
+
+def learning_charts(story: ReportContent) -> list[Markup]:
+    """Losses that belong together in one chart; figures of a monitor in one each."""
+    return [
+        _curves(story, f"learning-{i}", title, names) for i, (title, names) in enumerate(_charts(story), start=1)
+    ]
+
+
+def chosen_epoch(story: ReportContent) -> int | None:
+    """The epoch whose weights were kept, by held-out bags; None where the last one counts."""
+    return kept_epoch(story.history)
+
+
+def error_by_bags(curve: LearningCurve) -> Markup:
+    """The bag error on held-out bags against the number of bags to learn from."""
+
+    def draw(axes: Axes) -> Hover:
+        return LearningCurveDisplay.of_learning_curve(curve).plot(axes, palette=PAGE).hover_
+
+    return svg("error-by-bags", draw, height=340)
+
+
+def _charts(story: ReportContent) -> Iterator[tuple[str, tuple[str, ...]]]:
+    there = dict.fromkeys(name for row in story.history for name in row if name not in NOT_CURVES)
+    for title, names in _TOGETHER.items():
+        if kept := tuple(name for name in names if name in there):
+            yield title, kept
+    alone = [name for name in there if name not in IN_WORDS]
+    for name in alone[:_MOST_ALONE]:
+        yield name.replace("_", " "), (name,)
+
+
+def _curves(story: ReportContent, chart: str, title: str, names: tuple[str, ...]) -> Markup:
+    def draw(axes: Axes) -> Hover:
+        axes.set_title(shorten(title, 40))
+        return LearningCurveDisplay.of_history(story.history, names).plot(axes, palette=PAGE).hover_
+
+    return svg(chart, draw, height=280 + 22 * len(names))
+
+
+MOST_POINTS, MOST_SMALL_POINTS = 1000, 200
+_NAMED = 5
+
+
+def predicted_against_given(bags: ReportedBags, k: int) -> Markup:
+    """For one class the given share of each bag and the mean prediction; the worst bags are named."""
+
+    def draw(axes: Axes) -> Hover:
+        return _display(bags, k, MOST_POINTS).plot(axes, n_named=_NAMED, palette=PAGE).hover_
+
+    return svg(f"given-{k}", draw, height=410)
+
+
+def predicted_against_given_small(bags: ReportedBags, k: int) -> Markup:
+    """The same for one class of many, without names."""
+
+    def draw(axes: Axes) -> Hover:
+        shown = _display(bags, k, MOST_SMALL_POINTS).plot(axes, n_named=0, largest=40, palette=PAGE)
+        axes.set(xlabel="given", ylabel="predicted")
+        axes.set_title(shorten(bags.classes[k], 16))
+        return shown.hover_
+
+    return svg(f"given-{k}", draw, width=230, height=240, text=14)
+
+
+def _display(bags: ReportedBags, k: int, most: int) -> ProportionDisplay:
+    chosen = _some_bags(bags, most)
+    return ProportionDisplay(
+        bags.proportions[chosen, k],
+        bags.scores.predicted[chosen, k],
+        bags.sizes[chosen],
+        [bags.bag_names[bag] for bag in chosen],
+        bags.classes[k],
+    )
+
+
+def _some_bags(bags: ReportedBags, most: int) -> list[int]:
+    """All bags; of very many some, evenly spread, and the worst."""
+    n = len(bags.sizes)
+    spread = np.linspace(0, n - 1, min(n, most)).astype(np.int64).tolist()
+    return sorted({*spread, *worst_bags(bags, _NAMED)})

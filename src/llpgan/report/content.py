@@ -1,0 +1,352 @@
+"""The content of a report on a model."""
+
+import io
+from base64 import b64encode
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+from matplotlib.image import imsave
+from numpy.typing import ArrayLike, NDArray
+
+from llpgan.bags import Bags
+from llpgan.bags.fit_warnings import never_compared, reason_uninformative, warn_if_little_learned
+from llpgan.evaluation import (
+    BagScores,
+    LabelScores,
+    PartialDependence,
+    Verdict,
+    bag_scores,
+    importance,
+    judge_without_labels,
+    label_scores,
+    partial_dependence,
+)
+from llpgan.evaluation.explain import Rise
+from llpgan.methods.base import LLPClassifier
+from llpgan.methods.diagnostics import Setting, changed_settings, describe_method
+from llpgan.report.displays import GroupSharesDisplay
+from llpgan.utils.arrays import Array
+
+Pixels = NDArray[np.uint8]
+_SIDE = 8  # images along each side of a mosaic
+_LARGEST = 64  # pixels of an image's side; of larger ones every second, third, ... is shown
+
+
+@runtime_checkable
+class Generating(Protocol):
+    """A model that makes instances of its own."""
+
+    def sample(self, n: int, random_state: int | None = None) -> Array:
+        """So many instances, in the range of the training instances."""
+
+
+class Mosaics(NamedTuple):
+    """Real and generated images, each in a square of 8 by 8: ``(height, width, 3)``."""
+
+    real: Pixels
+    generated: Pixels
+
+
+def make_mosaics(model: LLPClassifier, bags: Bags) -> Mosaics | None:
+    """Real and generated images; None where instances are no images, or the method makes none."""
+    if bags.instances.ndim != 4 or not isinstance(model, Generating):
+        return None
+    rows = np.linspace(0, len(bags.instances) - 1, _SIDE**2).astype(np.int64)
+    real = np.asarray(bags.instances[rows], dtype=np.float64)
+    low, high = real.min(), real.max()
+    return Mosaics(_mosaic(real, low, high), _mosaic(model.sample(_SIDE**2, random_state=0), low, high))
+
+
+def png_address(pixels: Pixels) -> str:
+    """A picture as an address that carries it."""
+    file = io.BytesIO()
+    imsave(file, pixels, format="png")
+    return "data:image/png;base64," + b64encode(file.getvalue()).decode()
+
+
+def _mosaic(images: Array, low: float, high: float) -> Pixels:
+    """Images ``(64, channels, height, width)`` in one, a pixel of white between them."""
+    step = -(-max(images.shape[2:]) // _LARGEST)
+    light = (np.asarray(images, dtype=np.float64) - low) / ((high - low) or 1)
+    bytes_ = (255 * np.clip(light, 0, 1)).round().astype(np.uint8)[:, :, ::step, ::step]
+    return tile_images(_as_colours(bytes_), _SIDE, fill=255)[:-1, :-1]
+
+
+def tile_images(images: Array, n_columns: int, fill: int = 0) -> Array:
+    """Images side by side in one, with a line between them: ``(N, C, H, W)`` to ``(height, width, C)``."""
+    padding = ((0, -len(images) % n_columns), (0, 0), (0, 1), (0, 1))
+    padded = np.pad(images, padding, constant_values=fill)
+    n, channels, height, width = padded.shape
+    grid = padded.reshape(n // n_columns, n_columns, channels, height, width).transpose(0, 3, 1, 4, 2)
+    return grid.reshape(n // n_columns * height, n_columns * width, channels)
+
+
+def _as_colours(images: Pixels) -> Pixels:
+    """Three channels as they are; of any other number the first, in grey."""
+    return images if images.shape[1] == 3 else np.repeat(images[:, :1], 3, axis=1)
+
+
+class BagFacts(Protocol):
+    """Sizes and proportions of bags, and the names of the classes."""
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """The number of instances in each bag."""
+
+    @property
+    def proportions(self) -> NDArray[np.float64]:
+        """The given shares, of shape (n_bags, n_classes)."""
+
+    @property
+    def classes(self) -> Sequence[str]:
+        """The names of the classes."""
+
+
+class ReportedBags(BagFacts, Protocol):
+    """The same with the names of bags, and with how well each is met."""
+
+    @property
+    def bag_names(self) -> Sequence[str]:
+        """The names of the bags."""
+
+    @property
+    def scores(self) -> BagScores:
+        """How well each bag is met."""
+
+
+_BINS = 20
+_MOST_COLUMNS = 100
+_MOST_EFFECTS = 9
+_NOT_HELD_OUT = (
+    "How often single predictions are right is unknown: there are only the bags that the model was trained on, "
+    "and it fits those too well to be evaluated on them. Keep some bags out of training, and run llpgan evaluate "
+    "on them."
+)
+_ROWS_TO_PREDICT = 1_000_000  # in all shuffles together
+
+
+@dataclass(frozen=True, eq=False)
+class ReportContent:
+    """The content of the report: figures and names, and nothing of the instances but counts.
+
+    Attributes
+    ----------
+    title : str
+        The title of the page.
+    method : str
+        The name of the method.
+    about : str
+        The method in one line.
+    settings : tuple of Setting
+        All parameters of the method, with their defaults.
+    notes : tuple of str
+        Remarks on the data.
+    origin : str
+        Where the proportions came from, or an empty text.
+    instance_shape : tuple of int
+        The shape of an instance.
+    n_instances : int
+        The number of instances in all bags.
+    classes : tuple of str
+        The names of the classes.
+    bag_names : tuple of str
+        The names of the bags, in the order of ``sizes``, ``proportions`` and ``scores``.
+    sizes : ndarray of shape (n_bags,)
+        The number of instances of each bag.
+    proportions : ndarray of shape (n_bags, n_classes)
+        The proportions of the bags; where less is known, the possible ones that are nearest to the predictions.
+    scores : BagScores
+        The scores on the bags that the model was trained on.
+    overall : BagScores
+        The scores of a baseline that predicts the overall proportions for every instance.
+    held_out : BagScores or None
+        The scores on bags that the model was not trained on, if there are any.
+    probability_counts : ndarray of shape (n_classes, 20)
+        For each class the number of instances with a probability in each of 20 equal bins.
+    history : tuple of mapping
+        One mapping per epoch; empty for methods without epochs.
+    rises : mapping or None
+        The importance of each column; None for the reason in ``why_no_rises``.
+    why_no_rises : str
+        The reason why the importance of columns was not measured, or an empty text.
+    effects : tuple of PartialDependence
+        The direction of the effects of the most important columns.
+    mosaics : Mosaics or None
+        Real and generated images, if the model generates images.
+    doubt : str
+        Why not to rely on the model, as its training warned, or an empty text.
+    verdict : Verdict
+        The evaluation of single predictions by bags alone: by the held-out bags, if there are any. For the bags
+        that the model was trained on it has the worst case, but no accuracy.
+    labels : LabelScores or None
+        The scores by labels, if there are any.
+    shares : GroupSharesDisplay or None
+        Shares of classes by group, if they were estimated.
+    """
+
+    title: str
+    method: str
+    about: str
+    settings: tuple[Setting, ...]
+    notes: tuple[str, ...]
+    origin: str
+    instance_shape: tuple[int, ...]
+    n_instances: int
+    classes: tuple[str, ...]
+    bag_names: tuple[str, ...]
+    sizes: NDArray[np.int64]
+    proportions: NDArray[np.float64]
+    scores: BagScores
+    overall: BagScores
+    held_out: BagScores | None
+    probability_counts: NDArray[np.int64]
+    history: tuple[Mapping[str, float], ...]
+    rises: Mapping[str, Rise] | None
+    why_no_rises: str
+    effects: tuple[PartialDependence, ...]
+    mosaics: Mosaics | None
+    doubt: str
+    verdict: Verdict
+    labels: LabelScores | None
+    shares: GroupSharesDisplay | None = None
+
+
+def collect_content(
+    model: LLPClassifier,
+    bags: Bags,
+    *,
+    title: str,
+    notes: Sequence[str] = (),
+    columns: Mapping[str, Sequence[int]] | None = None,
+    origin: str = "",
+    labels: ArrayLike | None = None,
+    held_out: Bags | None = None,
+    shares: Any = None,
+) -> ReportContent:
+    """Collect the content of the report on a trained model.
+
+    Parameters
+    ----------
+    model : LLPClassifier
+        The trained model.
+    bags : Bags
+        The bags that it was trained on.
+    title : str
+        The title of the page.
+    notes : sequence of str, default=()
+        Remarks on the data, such as "column 'id' is left out: every row has a number of its own, as ids do".
+    columns : mapping, default=None
+        For each column of the user's table, its positions among the columns of the instances. None means that each
+        column stands for itself.
+    origin : str, default=""
+        Where the proportions came from, such as "proportions: those of results.csv".
+    labels : array-like of shape (n_samples,), default=None
+        The class of each instance, in the order of ``bags.instances``. They are used only for scores.
+    held_out : Bags, default=None
+        Bags that the model was not trained on. They are used only for scores.
+    shares : table or result, default=None
+        Shares of classes by group, in a form that :meth:`GroupSharesDisplay.from_shares` takes.
+
+    Returns
+    -------
+    Story
+        The content.
+
+    Raises
+    ------
+    ValueError
+        If bags and model do not have the same classes.
+    """
+    for others in (bags,) if held_out is None else (bags, held_out):
+        _refuse_other_classes(model, others)
+    probabilities = model.predict_proba(bags)
+    groups = _each_column(bags) if columns is None else columns
+    why_no_rises = _why_no_rises(bags, groups)
+    rises = None if why_no_rises else _rises(model, bags, groups)
+    scores = bag_scores(bags, probabilities)
+    return ReportContent(
+        title=title,
+        method=type(model).__name__,
+        about=describe_method(model),
+        settings=changed_settings(model),
+        notes=tuple(notes),
+        origin=origin,
+        instance_shape=bags.instances.shape[1:],
+        n_instances=len(bags.instances),
+        classes=tuple(str(name) for name in bags.classes.tolist()),
+        bag_names=tuple(str(name) for name in bags.bag_ids),
+        sizes=bags.sizes,
+        proportions=scores.given,
+        scores=scores,
+        overall=bag_scores(bags, np.broadcast_to(bags.prior, probabilities.shape)),
+        held_out=None if held_out is None else bag_scores(held_out, model.predict_proba(held_out)),
+        probability_counts=_counts(probabilities),
+        history=tuple(getattr(model, "history_", ())),
+        rises=rises,
+        why_no_rises=why_no_rises,
+        effects=_effects(model, bags, groups, rises),
+        mosaics=make_mosaics(model, bags),
+        doubt=_doubt(model, bags, probabilities),
+        verdict=_verdict(model, bags, probabilities, held_out),
+        labels=None if labels is None else label_scores(labels, probabilities, bags.classes),
+        shares=None if shares is None else GroupSharesDisplay.of(shares),
+    )
+
+
+def _refuse_other_classes(model: LLPClassifier, bags: Bags) -> None:
+    if bags.classes.tolist() != model.classes_.tolist():
+        raise ValueError(f"the bags have classes {bags.classes.tolist()}, the model {model.classes_.tolist()}")
+
+
+def _verdict(model: LLPClassifier, bags: Bags, probabilities: Array, held_out: Bags | None) -> Verdict:
+    if held_out is not None:
+        return judge_without_labels(held_out, model.predict_proba(held_out))
+    return replace(judge_without_labels(bags, probabilities), scores=None, why=_NOT_HELD_OUT)
+
+
+def _doubt(model: LLPClassifier, bags: Bags, probabilities: Array) -> str:
+    said = reason_uninformative(bags) or never_compared(bags)
+    return said or warn_if_little_learned(type(model).__name__, bags, probabilities, bags.prior) or ""
+
+
+def _counts(probabilities: Array) -> NDArray[np.int64]:
+    return np.array([np.histogram(column, bins=_BINS, range=(0, 1))[0] for column in probabilities.T])
+
+
+def _each_column(bags: Bags) -> dict[str, list[int]]:
+    names = bags.features or [f"column {i}" for i in range(bags.instances.shape[1])]
+    return {name: [i] for i, name in enumerate(names)}
+
+
+def _why_no_rises(bags: Bags, groups: Mapping[str, Sequence[int]]) -> str:
+    if bags.instances.ndim != 2:
+        return "Instances are images, and single pixels tell nothing: what drives the predictions is not measured."
+    if not groups:
+        return "No columns were named: what drives the predictions is not measured."
+    if len(groups) > _MOST_COLUMNS:
+        n = len(groups)
+        return f"There are {n} columns: what drives the predictions is measured for {_MOST_COLUMNS} at most."
+    return ""
+
+
+def _rises(model: LLPClassifier, bags: Bags, groups: Mapping[str, Sequence[int]]) -> dict[str, Rise]:
+    repeats = 5
+    return importance(model, bags, groups, repeats=repeats, max_rows=_rows_each(len(groups) * repeats))
+
+
+def _effects(
+    model: LLPClassifier, bags: Bags, groups: Mapping[str, Sequence[int]], rises: Mapping[str, Rise] | None
+) -> tuple[PartialDependence, ...]:
+    """Of the columns whose shuffling is felt: those with a rise of more than two standard deviations."""
+    if rises is None:
+        return ()
+    felt = [name for name, rise in rises.items() if rise.mean > 2 * rise.sd and rise.mean > 0]
+    chosen = sorted(felt, key=lambda name: -rises[name].mean)[:_MOST_EFFECTS]
+    found = partial_dependence(model, bags, {name: groups[name] for name in chosen})
+    return tuple(found.values())
+
+
+def _rows_each(n_shuffles: int) -> int:
+    return min(20_000, _ROWS_TO_PREDICT // n_shuffles)

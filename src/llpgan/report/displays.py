@@ -1,0 +1,902 @@
+"""Plots in scikit-learn's way: a result and an ``ax`` in, a display out, with ``ax_`` and ``figure_``."""
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol, Self
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
+from numpy.typing import ArrayLike, NDArray
+
+from llpgan.bags import Bags
+from llpgan.deep.epochs import kept_epoch
+from llpgan.evaluation import LearningCurve, label_scores
+from llpgan.evaluation.by_bags import bag_scores
+from llpgan.evaluation.by_labels import CalibrationBin
+from llpgan.evaluation.compare import OVERALL, SCORES_IN_WORDS, Comparison, Result
+from llpgan.methods.base import LLPClassifier
+from llpgan.report.drawing import (
+    DASHED,
+    Display,
+    Palette,
+    add_legend_below,
+    axes_or_new,
+    hide_spines,
+    percent_text,
+    place_names,
+    set_percent_ticks,
+    shorten,
+)
+from llpgan.utils.arrays import Array
+from llpgan.utils.messages import did_you_mean
+
+__all__ = [
+    "ComparisonDisplay",
+    "GroupSharesDisplay",
+    "LearningCurveDisplay",
+    "ProportionDisplay",
+    "ReliabilityDisplay",
+]
+
+
+@dataclass(eq=False, repr=False)  # a notebook shows the figure, not its arrays
+class ComparisonDisplay(Display):
+    """The score of each method on held-out bags, the best on top.
+
+    Make one with :meth:`from_comparison`.
+
+    Parameters
+    ----------
+    results : sequence of Result
+        Of the methods that were judged, the best first.
+    chosen : str
+        The method that was chosen.
+    score_name : str
+        What the score is.
+
+    Attributes
+    ----------
+    ax_ : matplotlib.axes.Axes
+        The axes of the plot.
+    figure_ : matplotlib.figure.Figure
+        The figure of the plot.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from matplotlib.figure import Figure
+    >>> from llpgan import Bags
+    >>> from llpgan.evaluation.compare import compare
+    >>> X = np.arange(80.0)[:, None] % 40
+    >>> found = compare(Bags.from_labels(X, X[:, 0] >= 20, np.arange(80) // 8), ["MeanMap"], cv=2)
+    >>> display = ComparisonDisplay.from_comparison(found, ax=Figure().add_subplot())
+    >>> display.chosen
+    'MeanMap'
+    """
+
+    results: Sequence[Result]
+    chosen: str
+    score_name: str
+
+    @classmethod
+    def from_comparison(cls, comparison: Comparison, *, ax: Axes | None = None) -> Self:
+        """Plot what :func:`llpgan.evaluation.compare.compare` found.
+
+        Parameters
+        ----------
+        comparison : Comparison
+            What it returned.
+        ax : matplotlib.axes.Axes, default=None
+            The axes to draw on; those of a new figure by default.
+
+        Returns
+        -------
+        ComparisonDisplay
+        """
+        return cls.of(comparison).plot(ax)
+
+    @classmethod
+    def of(cls, comparison: Comparison) -> Self:
+        """Make the display of a comparison without drawing it.
+
+        Parameters
+        ----------
+        comparison : Comparison
+            The comparison.
+
+        Returns
+        -------
+        ComparisonDisplay
+            The display.
+        """
+        judged = [result for result in comparison.results if result.score is not None]
+        return cls(judged, comparison.chosen, SCORES_IN_WORDS[comparison.score])
+
+    def plot(self, ax: Axes | None = None, *, palette: Palette | None = None) -> Self:
+        """Draw one point for each method, with the standard error of its difference from the best.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, default=None
+            The axes to draw on; those of a new figure by default.
+        palette : Palette, default=None
+            The colours; those of matplotlib's current style by default.
+
+        Returns
+        -------
+        ComparisonDisplay
+            Itself.
+        """
+        ax, colours = axes_or_new(ax), palette or Palette.of_matplotlib()
+        shown = list(self.results)[::-1]
+        scores = [result.score or 0.0 for result in shown]
+        errors = [result.error or 0.0 for result in shown]
+        tints = [self._colour(result, colours) for result in shown]
+        for place, tint in enumerate(tints):
+            ax.errorbar(scores[place], place, xerr=errors[place], fmt="none", ecolor=tint, capsize=3)
+        ax.scatter(scores, np.arange(len(shown)), 44, color=tints, gid="methods", zorder=3)
+        ax.set_yticks(np.arange(len(shown)), [shorten(result.name, 30) for result in shown])
+        ax.set_ylim(-0.6, len(shown) - 0.4)
+        ax.set_xlabel(f"{self.score_name}\n(lower is better; orange: chosen)")
+        hide_spines(ax, "x", colours)
+        ax.xaxis.set_major_locator(MaxNLocator(4))
+        ax.spines["left"].set_visible(False)
+        return self._drawn_on(ax, {"methods": [_about(result) for result in shown]})
+
+    def _colour(self, result: Result, colours: Palette) -> str:
+        if result.name == self.chosen:
+            return colours.orange
+        return colours.soft if result.name == OVERALL else colours.blue
+
+
+def _about(result: Result) -> str:
+    return f"{result.name}: {result.score:.4f}, worse than the best by {result.worse_by:.4f} ± {result.error:.4f}"
+
+
+_CLASS_NAMES = ("class", "outcome")
+_MOST_CLASSES = 6
+
+
+class SharesByGroup(Protocol):
+    """A result with a share for each group and outcome, such as ``GroupShares``.
+
+    Attributes
+    ----------
+    groups, outcomes : sequence
+        The names; a group is a tuple if several columns make it.
+    shares : ndarray of shape (n_groups, n_outcomes)
+        The share of each outcome in each group.
+    intervals : pair of ndarray of that shape, or None
+        The low and the high ends of the intervals.
+    """
+
+    groups: Sequence[Any]
+    outcomes: Sequence[Any]
+    shares: NDArray[np.float64]
+
+    @property
+    def intervals(self) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+        """The low and the high ends."""
+
+
+@dataclass(eq=False, repr=False)  # a notebook shows the figure, not its arrays
+class GroupSharesDisplay(Display):
+    """The estimated share of each class in each group, with its interval.
+
+    Make one with :meth:`from_shares`.
+
+    Parameters
+    ----------
+    groups : sequence of str
+        The group of each row of the table.
+    classes : sequence of str
+        The class of each row.
+    shares : ndarray of shape (n_rows,)
+        The share of the class in the group.
+    low : ndarray of shape (n_rows,)
+        The lower ends of the intervals; NaN where there is none.
+    high : ndarray of shape (n_rows,)
+        The ends of the intervals; NaN where there is none.
+
+    Attributes
+    ----------
+    ax_ : matplotlib.axes.Axes
+        The axes of the plot.
+    figure_ : matplotlib.figure.Figure
+        The figure of the plot.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> table = {"group": ["young", "old"], "class": ["yes", "yes"], "share": [0.3, 0.6],
+    ...          "low": [0.2, 0.5], "high": [0.4, 0.7]}
+    >>> display = GroupSharesDisplay.from_shares(table, ax=Figure().add_subplot())
+    >>> [label.get_text() for label in display.ax_.get_yticklabels()]
+    ['old', 'young']
+    """
+
+    groups: Sequence[str]
+    classes: Sequence[str]
+    shares: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+
+    @classmethod
+    def from_shares(cls, shares: Any, *, classes: Sequence[Any] | None = None, ax: Axes | None = None) -> Self:
+        """Plot a table of shares by group.
+
+        Parameters
+        ----------
+        shares : mapping of columns, frame, or SharesByGroup
+            A table has the columns ``group``, ``class`` (or ``outcome``) and ``share``; and ``low`` and ``high``,
+            the ends of the intervals, if there are any.
+        classes : sequence, default=None
+            The classes that are shown; by default the second of two, and all of more.
+        ax : matplotlib.axes.Axes, default=None
+            The axes to draw on; those of a new figure by default.
+
+        Returns
+        -------
+        GroupSharesDisplay
+        """
+        return cls.of(shares, classes).plot(ax)
+
+    @classmethod
+    def of(cls, shares: Any, classes: Sequence[Any] | None = None) -> Self:
+        """Make the display of group shares without drawing it.
+
+        Parameters
+        ----------
+        shares : GroupShares or table
+            The shares.
+        classes : sequence, default=None
+            The classes that are shown. None means all of them.
+
+        Returns
+        -------
+        GroupSharesDisplay
+            The display.
+        """
+        table = _columns(shares)
+        of_row = [str(name) for name in table[next(name for name in _CLASS_NAMES if name in table)]]
+        wanted = _shown_classes(of_row, classes)
+        kept = [row for row, name in enumerate(of_row) if name in wanted]
+        none = [None] * len(of_row)
+        numbers = {
+            name: np.array([table.get(name, none)[row] for row in kept], dtype=np.float64)
+            for name in ("share", "low", "high")
+        }
+        groups = [_text(table["group"][row]) for row in kept]
+        return cls(groups, [of_row[row] for row in kept], numbers["share"], numbers["low"], numbers["high"])
+
+    def plot(self, ax: Axes | None = None, *, palette: Palette | None = None) -> Self:
+        """Draw one point and one interval for each group and class.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, default=None
+            The axes to draw on; those of a new figure by default.
+        palette : Palette, default=None
+            The colours; those of matplotlib's current style by default.
+
+        Returns
+        -------
+        GroupSharesDisplay
+            Itself.
+        """
+        ax, colours = axes_or_new(ax), palette or Palette.of_matplotlib()
+        names = list(dict.fromkeys(self.groups))
+        height = {name: len(names) - 1 - place for place, name in enumerate(names)}
+        shown = list(dict.fromkeys(self.classes))
+        step = min(0.22, 0.7 / len(shown))
+        hover = {}
+        for place, name in enumerate(shown):
+            rows = np.array([row for row, of_row in enumerate(self.classes) if of_row == name])
+            y = np.array([height[self.groups[row]] for row in rows]) - step * (place - (len(shown) - 1) / 2)
+            self._draw(ax, rows, y, _tints(colours)[place % _MOST_CLASSES], place, name)
+            hover[f"class-{place}"] = [self._about(row) for row in rows]
+        ax.set_yticks(range(len(names)), [shorten(name, 30) for name in reversed(names)])
+        ax.set_ylim(-0.6, len(names) - 0.4)
+        hide_spines(ax, "x", colours)
+        set_percent_ticks(ax.xaxis, 5)
+        ax.spines["left"].set_visible(False)
+        ax.set_xlabel(f"share of “{shorten(shown[0])}” in the group" if len(shown) == 1 else "share of the group")
+        if len(shown) > 1:
+            add_legend_below(ax)
+        return self._drawn_on(ax, hover)
+
+    def _draw(
+        self, ax: Axes, rows: NDArray[np.int64], y: NDArray[np.float64], tint: str, place: int, name: str
+    ) -> None:
+        low, high = self.low[rows], self.high[rows]
+        known = np.isfinite(low) & np.isfinite(high)
+        ax.hlines(y[known], low[known], high[known], color=tint, linewidth=2, alpha=0.6)
+        ax.scatter(self.shares[rows], y, 40, color=tint, label=shorten(name), gid=f"class-{place}", zorder=3)
+
+    def _about(self, row: int) -> str:
+        said = f"{self.groups[row]}: {self.classes[row]} {percent_text(self.shares[row])}"
+        if not np.isfinite(self.low[row]):
+            return said
+        return f"{said}, 95 % interval {percent_text(self.low[row])} to {percent_text(self.high[row])}"
+
+
+def _columns(shares: Any) -> dict[str, list[Any]]:
+    """The columns as lists, whatever they came in: a mapping, :class:`SharesByGroup`, or a frame."""
+    if isinstance(shares, Mapping):
+        table: Any = shares
+    elif all(hasattr(shares, name) for name in ("groups", "outcomes", "shares", "intervals")):
+        table = _read_result(shares)
+    else:  # a frame, whose columns are names
+        table = {name: shares[name] for name in getattr(shares, "columns", ())}
+    found = {str(name): list(values) for name, values in table.items()}
+    lacking = [name for name in ("group", "share") if name not in found]
+    if not any(name in found for name in _CLASS_NAMES):
+        lacking.append("class")
+    if lacking:
+        raise ValueError(
+            f"the table of shares has no column {lacking[0]!r}: it needs group, class, share, and low and high if "
+            f"there are intervals; it has {', '.join(found) or 'none'}"
+        )
+    return found
+
+
+def _read_result(result: SharesByGroup) -> dict[str, list[Any]]:
+    """One row for each group and outcome."""
+    low, high = result.intervals or (np.full_like(result.shares, np.nan),) * 2
+    return {
+        "group": [group for group in result.groups for _ in result.outcomes],
+        "class": list(result.outcomes) * len(result.groups),
+        **{name: t.ravel().tolist() for name, t in (("share", result.shares), ("low", low), ("high", high))},
+    }
+
+
+def _shown_classes(of_row: Sequence[str], wanted: Sequence[Any] | None) -> list[str]:
+    there = list(dict.fromkeys(of_row))
+    if wanted is None:
+        return there[1:] if len(there) == 2 else there[:_MOST_CLASSES]
+    for name in wanted:
+        if str(name) not in there:
+            raise ValueError(f"the table of shares has no class {name!r}: it has {', '.join(there)}")
+    return [str(name) for name in wanted]
+
+
+def _text(group: Any) -> str:
+    parts = group if isinstance(group, tuple) else (group,)
+    return ", ".join("missing" if part is None else str(part) for part in parts)
+
+
+def _tints(colours: Palette) -> tuple[str, ...]:
+    return (*colours.series, colours.soft, colours.ink, colours.line)
+
+
+IN_WORDS = {
+    "proportion_loss": "bags in training",
+    "held_out_loss": "held-out bags",
+    "real_loss": "classifier, on real instances",
+    "fake_loss": "classifier, on generated ones",
+    "generator_loss": "generator",
+    "entropy": "entropy",
+    "smoothness": "smoothness of predictions",
+    "self_training_loss": "labels of its own",
+}
+NOT_CURVES = frozenset({"epoch", "seconds", "held_out_error"})
+_LINES = ("-", "--", ":", "-.")
+_MOST_HOVER = 200  # points of a curve that have a text
+Points = tuple[tuple[float, float], ...]
+
+
+@dataclass(eq=False, repr=False)  # a notebook shows the figure, not its arrays
+class LearningCurveDisplay(Display):
+    """Curves over epochs, or over the number of bags.
+
+    Make one with :meth:`from_history` or :meth:`from_learning_curve`.
+
+    Parameters
+    ----------
+    curves : mapping of str to tuple of (x, y)
+        The points of each curve, by the name that the legend shows.
+    x_name : str
+        What x is.
+    marked : float, default=None
+        An x with a vertical line, such as the epoch whose weights were kept.
+    deviations : mapping of str to sequence of float, default=<factory>
+        The standard deviation at each point of a curve, if there is one.
+
+    Attributes
+    ----------
+    ax_ : matplotlib.axes.Axes
+        The axes of the plot.
+    figure_ : matplotlib.figure.Figure
+        The figure of the plot.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> history = [{"epoch": 1, "proportion_loss": 0.7}, {"epoch": 2, "proportion_loss": 0.5}]
+    >>> display = LearningCurveDisplay.from_history(history, ax=Figure().add_subplot())
+    >>> display.curves
+    {'bags in training': ((1, 0.7), (2, 0.5))}
+    """
+
+    curves: Mapping[str, Points]
+    x_name: str
+    marked: float | None = None
+    deviations: Mapping[str, Sequence[float]] = field(default_factory=dict)
+
+    @classmethod
+    def from_history(
+        cls,
+        history: Sequence[Mapping[str, float]] | Any,
+        *,
+        columns: Sequence[str] | None = None,
+        ax: Axes | None = None,
+    ) -> Self:
+        """Plot what was measured in each epoch.
+
+        Parameters
+        ----------
+        history : sequence of mapping, or estimator
+            One mapping per epoch, such as ``model.history_``; or the fitted model that has it.
+        columns : sequence of str, default=None
+            What to plot; by default the losses of bags, in training and held out.
+        ax : matplotlib.axes.Axes, default=None
+            The axes to draw on; those of a new figure by default.
+
+        Returns
+        -------
+        LearningCurveDisplay
+        """
+        return cls.of_history(history, columns).plot(ax)
+
+    @classmethod
+    def of_history(cls, history: Any, columns: Sequence[str] | None = None) -> Self:
+        """Make the display of a training without drawing it.
+
+        Parameters
+        ----------
+        history : estimator or list of dict
+            A fitted deep estimator, or its ``history_``.
+        columns : sequence of str, default=None
+            The columns that are shown. None means all losses.
+
+        Returns
+        -------
+        LearningCurveDisplay
+            The display.
+        """
+        rows = getattr(history, "history_", history)
+        if not isinstance(rows, Sequence) or not rows:
+            raise ValueError(
+                "there are no epochs to plot: give model.history_ of a method that learns in epochs, such as DLLP"
+            )
+        there = dict.fromkeys(name for row in rows for name in row if name not in NOT_CURVES)
+        for name in columns or ():
+            if name not in there:
+                raise ValueError(f"the history has no column {name!r} (columns){did_you_mean(name, there)}")
+        usual = [name for name in ("proportion_loss", "held_out_loss") if name in there] or list(there)[:1]
+        curves = {
+            IN_WORDS.get(name, name): tuple((row["epoch"], row[name]) for row in rows if name in row)
+            for name in columns or usual
+        }
+        return cls(curves, "epoch", kept_epoch(rows))
+
+    @classmethod
+    def from_learning_curve(cls, curve: LearningCurve, *, ax: Axes | None = None) -> Self:
+        """Plot the error on held-out bags against the number of bags in training, and the law through it.
+
+        Parameters
+        ----------
+        curve : LearningCurve
+            What :func:`llpgan.evaluation.inspect` found.
+        ax : matplotlib.axes.Axes, default=None
+            The axes to draw on; those of a new figure by default.
+
+        Returns
+        -------
+        LearningCurveDisplay
+        """
+        return cls.of_learning_curve(curve).plot(ax)
+
+    @classmethod
+    def of_learning_curve(cls, curve: LearningCurve) -> Self:
+        """Make the display of a learning curve without drawing it.
+
+        Parameters
+        ----------
+        curve : LearningCurve
+            The learning curve.
+
+        Returns
+        -------
+        LearningCurveDisplay
+            The display.
+        """
+        steps = curve.steps
+        law = np.linspace(steps[0].n_bags, 2 * steps[-1].n_bags, 40).tolist()
+        measured = "measured, ± one standard deviation"
+        return cls(
+            {
+                measured: tuple((step.n_bags, step.error) for step in steps),
+                "going on like this": tuple((n, curve.at(n)) for n in law),
+            },
+            "bags to learn from",
+            deviations={measured: [step.sd for step in steps]},
+        )
+
+    def plot(self, ax: Axes | None = None, *, palette: Palette | None = None) -> Self:
+        """Draw the curves.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, default=None
+            The axes to draw on; those of a new figure by default.
+        palette : Palette, default=None
+            The colours; those of matplotlib's current style by default.
+
+        Returns
+        -------
+        LearningCurveDisplay
+            Itself.
+        """
+        ax, colours = axes_or_new(ax), palette or Palette.of_matplotlib()
+        hover: dict[str, list[str]] = {}
+        for place, (name, points) in enumerate(self.curves.items()):
+            hover[f"curve-{place}"] = self._draw(ax, name, points, colours, place)
+        if self.marked is not None:
+            ax.axvline(self.marked, color=colours.soft, linewidth=1, linestyle=DASHED, label="kept")
+        hide_spines(ax, "y", colours)
+        ax.spines["left"].set_visible(False)
+        ax.set_xlabel(self.x_name)
+        ax.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+        ax.yaxis.set_major_locator(MaxNLocator(5))
+        places = sorted({x for points in self.curves.values() for x, _ in points})
+        if len(places) == 1:
+            ax.set_xticks(places)
+        if len(self.curves) > 1 or self.marked is not None:
+            add_legend_below(ax)
+        return self._drawn_on(ax, hover)
+
+    def _draw(self, ax: Axes, name: str, points: Points, colours: Palette, place: int) -> list[str]:
+        """A curve, and points that cannot be seen but have a text; after three colours the next kind of line."""
+        colour, line = colours.series[place % 3], _LINES[place // 3 % len(_LINES)]
+        x, y = np.array(points).T
+        few = (len(points) < 12 and name in self.deviations) or len(points) < 3
+        marker = "o" if few else None
+        ax.plot(x, y, line, color=colour, label=name, linewidth=2, marker=marker, zorder=3 - 0.1 * place)
+        if name in self.deviations:
+            ax.errorbar(x, y, yerr=self.deviations[name], fmt="none", ecolor=colour, elinewidth=1.2, capsize=3)
+        chosen = np.unique(np.linspace(0, len(x) - 1, min(len(x), _MOST_HOVER)).astype(np.int64))
+        ax.scatter(x[chosen], y[chosen], 60, color=colour, alpha=0, linewidths=0, gid=f"curve-{place}", zorder=4)
+        return [f"{name}: {y[i]:.4g} ({self.x_name}: {x[i]:,.0f})" for i in chosen]
+
+
+_LETTER = 0.56  # the width of a letter, relative to its height
+
+
+@dataclass(eq=False, repr=False)  # a notebook shows the figure, not its arrays
+class ProportionDisplay(Display):
+    """The given share of a class in each bag against the predicted one.
+
+    Make one with :meth:`from_estimator` or :meth:`from_predictions`.
+
+    Parameters
+    ----------
+    given : ndarray of shape (n_bags,)
+        The given share of the class in each bag.
+    predicted : ndarray of shape (n_bags,)
+        The mean over the bag of the predicted probability of the class.
+    sizes : ndarray of shape (n_bags,)
+        How many instances each bag has.
+    bag_names : sequence of hashable
+        The names of the bags.
+    class_name : hashable
+        The name of the class.
+
+    Attributes
+    ----------
+    ax_ : matplotlib.axes.Axes
+        The axes of the plot.
+    figure_ : matplotlib.figure.Figure
+        The figure of the plot.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from matplotlib.figure import Figure
+    >>> from llpgan import Bags, MeanMap
+    >>> X, groups = np.arange(40.0)[:, None] % 20, np.arange(40) // 8
+    >>> bags = Bags.from_labels(X, np.where(X[:, 0] > 9, "yes", "no"), groups)
+    >>> model = MeanMap().fit_bags(bags)
+    >>> display = ProportionDisplay.from_estimator(model, bags, ax=Figure().add_subplot())
+    >>> display.class_name, display.ax_.get_xlabel()
+    ('yes', 'given share of “yes”')
+    """
+
+    given: NDArray[np.float64]
+    predicted: NDArray[np.float64]
+    sizes: NDArray[np.int64]
+    bag_names: Sequence[Hashable]
+    class_name: Hashable
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: LLPClassifier,
+        bags: Bags,
+        *,
+        class_name: Hashable | None = None,
+        n_named: int = 5,
+        ax: Axes | None = None,
+    ) -> Self:
+        """Predict the instances of bags, and plot the shares.
+
+        Parameters
+        ----------
+        estimator : LLPClassifier
+            A fitted model.
+        bags : Bags
+            Those that it was trained on, or others of the same classes.
+        class_name : hashable, default=None
+            The class whose shares are shown; the last one by default.
+        n_named : int, default=5
+            How many of the bags that are missed by most are named.
+        ax : matplotlib.axes.Axes, default=None
+            The axes to draw on; those of a new figure by default.
+
+        Returns
+        -------
+        ProportionDisplay
+        """
+        return cls.from_predictions(
+            bags, estimator.predict_proba(bags), class_name=class_name, n_named=n_named, ax=ax
+        )
+
+    @classmethod
+    def from_predictions(
+        cls,
+        bags: Bags,
+        probabilities: ArrayLike,
+        *,
+        class_name: Hashable | None = None,
+        n_named: int = 5,
+        ax: Axes | None = None,
+    ) -> Self:
+        """Plot the shares of bags whose instances have predictions already.
+
+        Parameters
+        ----------
+        bags : Bags
+            With their proportions.
+        probabilities : array-like of shape (n_instances, n_classes)
+            Of each class for each instance.
+        class_name : hashable, default=None
+            The class whose shares are shown.
+        n_named : int, default=5
+            The number of bags that are named: those that are met worst.
+        ax : matplotlib.axes.Axes, default=None
+            The axes to draw on. None means new axes.
+
+        Returns
+        -------
+        ProportionDisplay
+        """
+        k = _place(class_name, bags.classes.tolist())
+        scores = bag_scores(bags, probabilities)
+        given, predicted = scores.given[:, k], scores.predicted[:, k]
+        shown = cls(given, predicted, bags.sizes, bags.bag_ids, bags.classes.tolist()[k])
+        return shown.plot(ax, n_named=n_named)
+
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        n_named: int = 5,
+        largest: float = 160.0,
+        palette: Palette | None = None,
+    ) -> Self:
+        """Draw one point for each bag.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, default=None
+            The axes to draw on; those of a new figure by default.
+        n_named : int, default=5
+            How many of the bags that are missed by most are named.
+        largest : float, default=160.0
+            The area of the largest bag's point, in square points.
+        palette : Palette, default=None
+            The colours; those of matplotlib's current style by default.
+
+        Returns
+        -------
+        ProportionDisplay
+            Itself.
+        """
+        ax, colours = axes_or_new(ax), palette or Palette.of_matplotlib()
+        low, high = _limits(np.concatenate([self.given, self.predicted]))
+        ax.plot([low, high], [low, high], color=colours.soft, linewidth=1, linestyle=DASHED)
+        areas = np.maximum(largest * self.sizes / self.sizes.max(), largest / 12)
+        ax.scatter(self.given, self.predicted, areas, color=colours.blue, alpha=0.55, linewidths=0, gid="bags")
+        ax.set(xlim=(low, high), ylim=(low, high), aspect="equal")
+        ax.set(xlabel=f"given share of “{shorten(self.class_name)}”", ylabel="predicted share")
+        hide_spines(ax, "both", colours)
+        for axis in (ax.xaxis, ax.yaxis):
+            set_percent_ticks(axis, 4)
+        hover = {"bags": [self._about(bag) for bag in range(len(self.given))]}
+        if n_named:
+            worst = np.abs(self.given - self.predicted).argsort(kind="stable")[::-1][:n_named]
+            self._name(ax, worst, colours)
+            hover["rings"] = [self._about(int(bag)) for bag in worst]
+        return self._drawn_on(ax, hover)
+
+    def _about(self, bag: int) -> str:
+        return (
+            f"{shorten(self.bag_names[bag], 60)}: given {percent_text(self.given[bag])}, predicted "
+            f"{percent_text(self.predicted[bag])}, {self.sizes[bag]:,} instances"
+        )
+
+    def _name(self, ax: Axes, bags: Array, colours: Palette) -> None:
+        """A ring around each of these points, and its name."""
+        low, high = ax.get_xlim()
+        points = (np.column_stack([self.given, self.predicted]) - low) / (high - low)
+        text = _font_size(ax)
+        names = [shorten(self.bag_names[bag], 24) for bag in bags]
+        sizes = [((len(name) + 1) * _LETTER * text / _side(ax), 1.15 * text / _side(ax)) for name in names]
+        ax.scatter(
+            self.given[bags],
+            self.predicted[bags],
+            40,
+            facecolors="none",
+            edgecolors=colours.orange,
+            linewidths=1.5,
+            gid="rings",
+        )
+        diagonal = np.repeat(np.linspace(0, 1, 60)[:, None], 2, axis=1)
+        placed = place_names(points[bags], sizes, np.vstack([points, diagonal]))
+        for bag, name, place in zip(bags, names, placed, strict=True):
+            ax.plot(*(low + (high - low) * place.line).T, color=colours.orange, linewidth=0.8)
+            end, leftwards = low + (high - low) * place.line[1], place.line[1][0] > place.box.left + 1e-9
+            written = f"{name} " if leftwards else f" {name}"
+            side: Literal["left", "right"] = "right" if leftwards else "left"
+            shown = ax.text(end[0], end[1], written, ha=side, va="center", fontsize=text, color=colours.ink)
+            shown.set_gid(f"named-{bag}")
+
+
+def _place(class_name: Hashable | None, classes: list[Hashable]) -> int:
+    if class_name is None:
+        return len(classes) - 1
+    if class_name not in classes:
+        raise ValueError(f"there is no class {class_name!r} (class_name){did_you_mean(class_name, classes)}")
+    return classes.index(class_name)
+
+
+def _limits(shares: Array) -> tuple[float, float]:
+    """The range of the shares with some room, within 0 and 1 up to a point's width."""
+    room = 0.04 + 0.06 * float(np.ptp(shares))
+    return max(-0.04, float(shares.min()) - room), min(1.04, float(shares.max()) + room)
+
+
+def _font_size(ax: Axes) -> float:
+    return float(ax.xaxis.label.get_fontsize())
+
+
+def _side(ax: Axes) -> float:
+    """About how many points the axes are wide and high: they are a square, with labels beside it."""
+    figure, place = ax.get_figure(root=True), ax.get_position()
+    assert figure is not None
+    width, height = 72 * figure.get_size_inches()
+    return float(max(60.0, min(width * place.width, height * place.height)))
+
+
+@dataclass(eq=False, repr=False)  # a notebook shows the figure, not its arrays
+class ReliabilityDisplay(Display):
+    """The accuracy of predictions against their confidence, in ten groups of instances.
+
+    Make one with :meth:`from_estimator` or :meth:`from_predictions`; both need labels of instances.
+
+    Parameters
+    ----------
+    bins : sequence of CalibrationBin
+        Instances of which the classifier is about equally sure: how sure, how often right, how many.
+
+    Attributes
+    ----------
+    ax_ : matplotlib.axes.Axes
+        The axes of the plot.
+    figure_ : matplotlib.figure.Figure
+        The figure of the plot.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> probabilities = [[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]]
+    >>> display = ReliabilityDisplay.from_predictions(
+    ...     ["no", "yes", "yes"], probabilities, classes=["no", "yes"], ax=Figure().add_subplot()
+    ... )
+    >>> [bin.n for bin in display.bins]
+    [1, 1, 1]
+    """
+
+    bins: Sequence[CalibrationBin]
+
+    @classmethod
+    def from_estimator(cls, estimator: LLPClassifier, X: Any, y: ArrayLike, *, ax: Axes | None = None) -> Self:
+        """Predict rows, and compare with their labels.
+
+        Parameters
+        ----------
+        estimator : LLPClassifier
+            A fitted model.
+        X : rows
+            In any form that ``predict_proba`` takes.
+        y : array-like of shape (n_rows,)
+            The true class of each row.
+        ax : matplotlib.axes.Axes, default=None
+            The axes to draw on; those of a new figure by default.
+
+        Returns
+        -------
+        ReliabilityDisplay
+        """
+        return cls.from_predictions(y, estimator.predict_proba(X), classes=estimator.classes_, ax=ax)
+
+    @classmethod
+    def from_predictions(
+        cls, y_true: ArrayLike, y_prob: ArrayLike, *, classes: ArrayLike, ax: Axes | None = None
+    ) -> Self:
+        """Compare predictions with labels.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n_rows,)
+            The true class of each row.
+        y_prob : array-like of shape (n_rows, n_classes)
+            The predicted probability of each class.
+        classes : array-like of shape (n_classes,)
+            The classes, in the order of the columns of ``y_prob``.
+        ax : matplotlib.axes.Axes, default=None
+            The axes to draw on; those of a new figure by default.
+
+        Returns
+        -------
+        ReliabilityDisplay
+        """
+        return cls(label_scores(y_true, y_prob, classes).calibration).plot(ax)
+
+    def plot(self, ax: Axes | None = None, *, palette: Palette | None = None) -> Self:
+        """Draw one point for each group; its area is the group's share of the instances.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, default=None
+            The axes to draw on; those of a new figure by default.
+        palette : Palette, default=None
+            The colours; those of matplotlib's current style by default.
+
+        Returns
+        -------
+        ReliabilityDisplay
+            Itself.
+        """
+        ax, colours = axes_or_new(ax), palette or Palette.of_matplotlib()
+        sure, right, n = np.array(self.bins, dtype=np.float64).T
+        low = min(sure.min(), right.min()) - 0.05
+        ax.plot([low, 1], [low, 1], color=colours.soft, linewidth=1, linestyle=DASHED)
+        ax.plot(sure, right, color=colours.blue, linewidth=1.2)
+        areas = 24 + 180 * n / n.max()
+        ax.scatter(sure, right, areas, color=colours.blue, linewidths=0, alpha=0.75, gid="groups")
+        ax.set(xlabel="how sure the classifier is", ylabel="how often it is right", aspect="equal")
+        ax.set(xlim=(low, 1.03), ylim=(low, 1.03))
+        hide_spines(ax, "both", colours)
+        for axis in (ax.xaxis, ax.yaxis):
+            set_percent_ticks(axis, 5)
+        return self._drawn_on(
+            ax,
+            {
+                "groups": [
+                    f"{b.n:,} instances: sure {percent_text(b.confidence)}, right {percent_text(b.accuracy)}"
+                    for b in self.bins
+                ]
+            },
+        )

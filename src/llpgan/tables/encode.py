@@ -1,0 +1,607 @@
+"""Encoders: what kind each column is, and its numbers."""
+
+import re
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Self
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from llpgan.tables.columns import (
+    ColumnSummary,
+    Kind,
+    RowError,
+    as_days,
+    as_numbers,
+    as_text,
+    is_number,
+    is_number_text,
+    is_text,
+    is_time,
+    naming_source,
+    no_value,
+    plain_values,
+    unknown_type,
+)
+from llpgan.tables.read import Rows
+from llpgan.utils.arrays import Array
+from llpgan.utils.messages import did_you_mean
+
+_MISSING, _OTHER = "(missing)", "(other)"
+
+
+@dataclass(frozen=True)
+class ColumnEncoder:
+    """How one column is encoded."""
+
+    name: str
+
+    @classmethod
+    @abstractmethod
+    def of(cls, summary: ColumnSummary, min_count: int, max_categories: int) -> Self:
+        """What there is to learn from what is known of the training rows."""
+
+    @property
+    @abstractmethod
+    def features(self) -> list[str]:
+        """The names of the encoded columns."""
+
+    @abstractmethod
+    def write(self, column: pa.ChunkedArray, out: Array) -> None:
+        """Encode a column into ``out``, (rows, features), which is all zeros before."""
+
+
+@dataclass(frozen=True)
+class Number(ColumnEncoder):
+    """A number: a missing one becomes the median; then mean 0 and standard deviation 1.
+
+    Where enough rows of the training had none, a second column tells which.
+    """
+
+    median: float
+    mean: float
+    scale: float
+    tells_missing: bool
+
+    @classmethod
+    def of(cls, summary: ColumnSummary, min_count: int, max_categories: int) -> Self:
+        """Median, mean and standard deviation."""
+        n_missing, median, mean, scale = summary.numbers()
+        return cls(summary.name, median, mean, scale if scale > 1e-9 * abs(mean) else 1.0, n_missing >= min_count)
+
+    @property
+    def features(self) -> list[str]:
+        """The number, and whether it is missing."""
+        return [self.name, f"{self.name}={_MISSING}"] if self.tells_missing else [self.name]
+
+    def write(self, column: pa.ChunkedArray, out: Array) -> None:
+        """The number in units of the training's standard deviation."""
+        numbers = self.numbers(self.name, column)
+        blank = np.isnan(numbers)
+        numbers[blank] = self.median
+        out[:, 0] = (numbers - self.mean) / self.scale
+        if self.tells_missing:
+            out[:, 1] = blank
+
+    @staticmethod
+    def numbers(name: str, column: pa.ChunkedArray) -> Array:
+        """The column's values, NaN where there is none; an array of its own."""
+        return np.array(as_numbers(name, column))
+
+
+@dataclass(frozen=True)
+class Date(Number):
+    """A date, a moment or a time of the day, in days."""
+
+    @staticmethod
+    def numbers(name: str, column: pa.ChunkedArray) -> Array:
+        """The column's days, NaN where there is none."""
+        return np.array(as_days(name, column))
+
+
+@dataclass(frozen=True)
+class Category(ColumnEncoder):
+    """A text of which each value gets a column of its own; rare values share one, and so do missing ones.
+
+    A value that the training never saw is taken for a rare one; where there were none, it has all zeros.
+    """
+
+    known: tuple[str, ...]
+    has_other: bool
+    tells_missing: bool
+
+    @classmethod
+    def of(cls, summary: ColumnSummary, min_count: int, max_categories: int) -> Self:
+        """The values that are frequent enough, in alphabetical order."""
+        counts, n_missing = summary.texts()
+        by_count = sorted(counts, key=_rarest_last)
+        frequent = [value for value, count in by_count if count >= min_count][:max_categories]
+        if not frequent:  # a small table: its most frequent values
+            frequent = [value for value, _ in by_count][:max_categories]
+        has_other = len(frequent) < len(by_count)
+        return cls(summary.name, tuple(sorted(frequent)), has_other, n_missing >= min_count)
+
+    @property
+    def features(self) -> list[str]:
+        """One for each known value; then those of rare and of missing ones."""
+        others = [value for value, there in ((_OTHER, self.has_other), (_MISSING, self.tells_missing)) if there]
+        return [f"{self.name}={value}" for value in (*self.known, *others)]
+
+    def write(self, column: pa.ChunkedArray, out: Array) -> None:
+        """A one in the column of each row's value."""
+        codes = as_text(self.name, column).combine_chunks()
+        codes = codes if pa.types.is_dictionary(codes.type) else codes.dictionary_encode()
+        place = {value: position for position, value in enumerate(self.known)}
+        other = len(self.known) if self.has_other else -1
+        of_missing = len(self.features) - 1 if self.tells_missing else -1
+        positions = np.array([place.get(value, other) for value in codes.dictionary.to_pylist()] + [of_missing])
+        row_positions = positions[np.asarray(codes.indices.fill_null(len(positions) - 1))]
+        rows = np.flatnonzero(row_positions >= 0)
+        out[rows, row_positions[rows]] = 1
+
+
+def _rarest_last(value_and_count: tuple[str, int]) -> tuple[int, str]:
+    value, count = value_and_count
+    return -count, value
+
+
+ENCODERS: dict[Kind, type[ColumnEncoder]] = {"number": Number, "date": Date, "category": Category}
+
+
+_RANGE = re.compile(
+    r"^\s*([<>≤≥~]=?\s*\d[\d.]*|\d[\d.]*\s*(\+|plus|((or|and)\s+)?(more|over|older|above|less|fewer|under|below)"
+    r"|(-|–|to)\s*\d[\d.]*))\s*$",
+    re.IGNORECASE,
+)
+_FEW = 20  # below so many rows, every value of any column may be different
+_ID_NAME = re.compile(r"(^|[_\W])(id|ids|uuid|guid|index|key|nr|number)$|^unnamed", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns that are features, and their kinds.
+
+    A column that is not named is a feature, and its kind is inferred from its values.
+
+    Parameters
+    ----------
+    only : str or sequence of str, default=None
+        The columns to learn from. None means all columns but those of bags and labels.
+    drop : str or sequence of str, default=()
+        The columns to leave out.
+    numbers : str or sequence of str, default=()
+        The columns that are numbers. Missing values become the median, with a second column that marks them.
+    categories : str or sequence of str, default=()
+        The columns whose values are categories, even if they look like numbers.
+    dates : str or sequence of str, default=()
+        The columns that are dates or times. They become numbers of days.
+    min_count : int, default=10
+        Categories with fewer rows than this are merged into "other". Missing numbers are marked only if there are
+        at least this many.
+    max_categories : int, default=32
+        The maximum number of categories of a column. The rarest ones beyond it are merged into "other".
+
+    See Also
+    --------
+    Bags.from_tables : Takes ``columns``.
+
+    Examples
+    --------
+    >>> from llpgan import Columns
+    >>> Columns(drop=["name"], categories=["district"]).kinds()
+    {'district': 'category'}
+    """
+
+    only: str | Sequence[str] | None = None
+    drop: str | Sequence[str] = ()
+    numbers: str | Sequence[str] = ()
+    categories: str | Sequence[str] = ()
+    dates: str | Sequence[str] = ()
+    min_count: int = 10
+    max_categories: int = 32
+
+    def __post_init__(self) -> None:
+        for option in fields(self)[:5]:
+            self._check_names(option.name)
+        for name in ("min_count", "max_categories"):
+            number = getattr(self, name)
+            if isinstance(number, bool) or not isinstance(number, int) or number < 1:
+                raise ValueError(f"{name} must be a whole number of at least 1, got {number!r}")
+        if twice := [name for name in self._typed() if self._typed().count(name) > 1]:
+            raise ValueError(
+                f"column {twice[0]!r} is given two kinds: numbers, categories and dates exclude each other"
+            )
+        if both := set(self.drop) & {*self._typed(), *(self.only or ())}:
+            raise ValueError(f"column {min(both)!r} is both asked for and left out (drop)")
+
+    def _check_names(self, option: str) -> None:
+        """One name becomes a tuple of one."""
+        given = getattr(self, option)
+        if isinstance(given, str):
+            object.__setattr__(self, option, (given,))
+        elif given is None and option == "only":
+            return
+        elif not isinstance(given, Sequence) or not all(isinstance(name, str) for name in given):
+            raise TypeError(f"{option} must be the name of a column, or a list of names, got {given!r}")
+
+    def kinds(self) -> dict[str, Kind]:
+        """Return the kind of each column whose kind is given.
+
+        Returns
+        -------
+        dict
+            From the name of a column to "number", "category" or "date".
+        """
+        return {
+            **dict.fromkeys(self.numbers, "number"),
+            **dict.fromkeys(self.categories, "category"),
+            **dict.fromkeys(self.dates, "date"),
+        }
+
+    def chosen(self, available: Sequence[str], reserved: Sequence[str]) -> list[str]:
+        """Return the columns to learn from.
+
+        Parameters
+        ----------
+        available : sequence of str
+            The columns of the table.
+        reserved : sequence of str
+            The columns of bags and labels, which are never features.
+
+        Returns
+        -------
+        list of str
+            The columns to learn from, in the order of the table.
+
+        Raises
+        ------
+        ValueError
+            If a named column does not exist or is reserved.
+        """
+        for name in (*(self.only or ()), *self.drop, *self._typed()):
+            if name not in available:
+                raise ValueError(f"no column {name!r}{did_you_mean(name, available)}")
+        for name in (*(self.only or ()), *self._typed()):
+            if name in reserved:
+                raise ValueError(f"column {name!r} is the bag or the label, which cannot be a feature")
+        wanted = available if self.only is None else {*self.only, *self._typed()}
+        return [name for name in available if name in wanted and name not in {*self.drop, *reserved}]
+
+    def _typed(self) -> tuple[str, ...]:
+        return (*self.numbers, *self.categories, *self.dates)
+
+
+class LeftOut(Exception):  # noqa: N818, it is no error
+    """A column that tells nothing, and why."""
+
+
+def choose_encoder(summary: ColumnSummary, columns: Columns) -> ColumnEncoder:
+    """How to encode a column; raises :class:`LeftOut` where there is nothing to learn from it."""
+    if pa.types.is_nested(summary.type):
+        raise unknown_type(summary)
+    if summary.n_missing == summary.n_rows:
+        raise no_value(summary.name)
+    kind = summary.kind
+    if kind is None:
+        _leave_out_if_constant(summary)
+        kind = _kind_seen(summary, columns.max_categories)
+    return ENCODERS[kind].of(summary, columns.min_count, columns.max_categories)
+
+
+def _kind_seen(summary: ColumnSummary, most: int) -> Kind:
+    if is_text(summary):
+        return _kind_of_text(summary, most)
+    if is_time(summary):
+        return "date"
+    if not is_number(summary):
+        raise unknown_type(summary)
+    if pa.types.is_integer(summary.type):
+        _leave_out_if_running_number(summary)
+    return "number"
+
+
+def _kind_of_text(summary: ColumnSummary, most: int) -> Kind:
+    numbers, there = summary.n_number_texts(), summary.n_rows - summary.n_nulls
+    if numbers == there:
+        return "number"
+    if numbers > there / 2 and not (has_open_ends(summary) and summary.n_different() <= most):
+        _refuse_few_texts(summary, f"{numbers} of the {there} values")
+    if there >= _FEW and summary.n_different() > there / 2:
+        raise LeftOut("nearly every row has a text of its own, as names and ids do")
+    return "category"
+
+
+def has_open_ends(summary: ColumnSummary) -> bool:
+    """Whether a column of text holds nothing but numbers and ranges of them, such as 0, 1, 2 and 3+."""
+    if not is_text(summary) or not 0 < summary.n_number_texts() < summary.n_rows - summary.n_nulls:
+        return False
+    return all(is_number_text(text) or _RANGE.match(text) for text, _ in summary.texts().counts)
+
+
+def _refuse_few_texts(summary: ColumnSummary, numbers: str) -> None:
+    try:
+        summary.refuse_texts()
+    except ValueError as error:
+        raise ValueError(
+            f"{error}, as {numbers} of this column are: correct it, or name the column among the categories"
+        ) from None
+
+
+def _leave_out_if_constant(summary: ColumnSummary) -> None:
+    if not summary.n_missing and summary.has_one_value():
+        raise LeftOut(f"all rows have the same value, {summary.first!r}")
+
+
+def _leave_out_if_running_number(summary: ColumnSummary) -> None:
+    if summary.n_nulls or summary.n_rows < _FEW:
+        return
+    low, high = summary.limits()
+    dense = high - low < 2 * summary.n_rows
+    if (dense or _ID_NAME.search(summary.name)) and summary.all_different():
+        raise LeftOut("every row has a number of its own, as ids do")
+
+
+MISSING = ""  # the value of a row that has none
+
+
+@dataclass(frozen=True)
+class ValueEncoder:
+    """The position of each row's value among the known values of each column.
+
+    Attributes
+    ----------
+    values : dict
+        From each column to the tuple of its values, as texts.
+
+    Examples
+    --------
+    >>> from llpgan.tables import open_rows
+    >>> ValueEncoder({"sex": ("f", "m")}).encode(open_rows({"sex": ["m", "f", "x"]}))
+    array([[ 1],
+           [ 0],
+           [-1]])
+    """
+
+    values: dict[str, tuple[str, ...]]
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return tuple(self.values)
+
+    @property
+    def positions(self) -> dict[str, list[int]]:
+        """Each column stands for itself."""
+        return {name: [place] for place, name in enumerate(self.values)}
+
+    @property
+    def notes(self) -> list[str]:
+        """No column is left out."""
+        return []
+
+    @property
+    def text_columns(self) -> list[str]:
+        """Columns with a value such as 01 or 1e3, which would be another one if it were read as a number."""
+        return [name for name, known in self.values.items() if not all(map(_is_plain, known))]
+
+    def encode(self, rows: Rows) -> NDArray[np.int64]:
+        """Encode rows.
+
+        Parameters
+        ----------
+        rows : Rows
+            The rows, which have the columns.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_columns)
+            The positions, and −1 for a value that is not known.
+        """
+        found = np.full((len(rows), len(self.values)), -1, dtype=np.int64)
+        for place, (name, known) in enumerate(self.values.items()):
+            texts, index = np.unique(value_texts(rows, name), return_inverse=True)
+            position = {value: i for i, value in enumerate(known)}
+            found[:, place] = np.array([position.get(text, -1) for text in texts.tolist()], dtype=np.int64)[index]
+        return found
+
+
+def value_texts(rows: Rows, name: str) -> NDArray[np.str_]:
+    """A categorical column as texts; a missing value is an empty one, and fractional numbers are refused."""
+    column = plain_values(rows.column(name))
+    if pa.types.is_floating(column.type):
+        whole = pc.equal(column, pc.floor(column))
+        if not pc.all(whole, min_count=0).as_py():
+            raise ValueError(f"{rows.name}: column {name!r} holds fractional numbers: put them into bins first")
+        column = pc.if_else(pc.is_nan(column), None, column).cast(pa.int64())
+    return np.asarray(pc.fill_null(column.cast(pa.string()), MISSING).to_numpy(), dtype=str)
+
+
+def _is_plain(value: str) -> bool:
+    """Whether a value is the same text if it is read as a number and written again, or is none.
+
+    >>> [_is_plain(value) for value in ("7", "07", "1e3", "nurse", "")]
+    [True, False, False, True, True]
+    """
+    try:
+        return str(int(float(value))) == value
+    except (ValueError, OverflowError):
+        return True
+
+
+_MOST_NAMED = 5  # columns that a message names
+_ROWS_AT_ONCE = 2**14  # so that the rows being written stay in the processor's cache
+
+
+@dataclass(frozen=True)
+class TableEncoder:
+    """The encoder of tables: standardized numbers, one column per category, and dates as days.
+
+    Attributes
+    ----------
+    columns : tuple of ColumnEncoder
+        The encoder of each column.
+    left_out : mapping
+        The columns that are left out, with the reason.
+    categories_noted : tuple of str
+        The columns that are taken as categories because some of their values are ranges.
+
+    Examples
+    --------
+    >>> from llpgan.tables import open_rows
+    >>> people = {"age": [20, 60, None], "city": ["Rome", "Oslo", "Rome"], "note": ["-", "-", "-"]}
+    >>> encoder = TableEncoder.learned(open_rows(people).table, Columns(min_count=1))
+    >>> encoder.features
+    ('age', 'age=(missing)', 'city=Oslo', 'city=Rome')
+    >>> encoder.left_out
+    {'note': "all rows have the same value, '-'"}
+    >>> encoder.encode(open_rows({"city": ["Oslo", "Bonn"], "age": [40, 20]})).round(2)
+    array([[ 0.  ,  0.  ,  1.  ,  0.  ],
+           [-1.22,  0.  ,  0.  ,  0.  ]], dtype=float32)
+    """
+
+    columns: tuple[ColumnEncoder, ...]
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    categories_noted: tuple[str, ...] = ()
+
+    @classmethod
+    def learned(cls, table: pa.Table, columns: Columns | None = None, reserved: Sequence[str] = ()) -> Self:
+        """Learn an encoder from the training rows.
+
+        Parameters
+        ----------
+        table : pyarrow.Table
+            The training rows.
+        columns : Columns, default=None
+            Which columns are features, and of what kind. None means that it is inferred from their values.
+        reserved : sequence of str, default=()
+            The columns of bags and labels, which are never features.
+
+        Returns
+        -------
+        TableEncoder
+            The encoder.
+        """
+        columns = columns or Columns()
+        names = columns.chosen(table.column_names, reserved)
+        kinds = columns.kinds()
+        return cls.of([ColumnSummary.of(name, table[name], kinds.get(name)) for name in names], columns)
+
+    @classmethod
+    def of(cls, summaries: Iterable[ColumnSummary], columns: Columns) -> Self:
+        """Make an encoder from summaries of the columns.
+
+        Parameters
+        ----------
+        summaries : iterable of ColumnSummary
+            The summaries of the columns to learn from.
+        columns : Columns
+            The kinds of the columns, and the limits on categories.
+
+        Returns
+        -------
+        TableEncoder
+            The encoder.
+
+        Raises
+        ------
+        ValueError
+            If no column is left to learn from.
+        """
+        encoders: list[ColumnEncoder] = []
+        left_out, noted = {}, []
+        for column in summaries:
+            try:
+                encoders.append(choose_encoder(column, columns))
+            except LeftOut as reason:
+                left_out[column.name] = str(reason)
+                continue
+            if column.kind is None and has_open_ends(column):
+                noted.append(column.name)
+        if not encoders:
+            why = "; ".join(f"{name!r} is left out, {reason}" for name, reason in left_out.items())
+            raise ValueError(f"no column is left to learn from: {why or 'all are of bags or labels'}")
+        return cls(tuple(encoders), left_out, tuple(noted))
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """The names of the encoded columns."""
+        return tuple(name for column in self.columns for name in column.features)
+
+    @property
+    def positions(self) -> dict[str, list[int]]:
+        """The positions of the encoded columns of each column of the table."""
+        ends = np.cumsum([len(column.features) for column in self.columns]).tolist()
+        starts = [0, *ends[:-1]]
+        return {c.name: list(range(*ends_of)) for c, *ends_of in zip(self.columns, starts, ends, strict=True)}
+
+    @property
+    def notes(self) -> list[str]:
+        """Messages about columns that are left out, and about numbers that are taken as categories."""
+        return [
+            *(f"column {name!r} is left out: {reason}" for name, reason in self.left_out.items()),
+            *(
+                f"column {name!r} is taken as categories, since some of its values are ranges, such as 3+"
+                for name in self.categories_noted
+            ),
+        ]
+
+    @property
+    def text_columns(self) -> list[str]:
+        """The columns that must be read as text, whatever they look like."""
+        return [column.name for column in self.columns if isinstance(column, Category)]
+
+    def encode(self, rows: Rows) -> NDArray[np.float32]:
+        """Encode rows.
+
+        Parameters
+        ----------
+        rows : Rows
+            The rows. Their columns may be in any order.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features)
+            The instances, one per row.
+
+        Raises
+        ------
+        ValueError
+            If a column of the training rows is missing, or a value cannot be encoded.
+        """
+        self._refuse_array(rows)
+        self._refuse_absent(rows)
+        instances = np.zeros((len(rows), len(self.features)), dtype=np.float32)
+        done = 0
+        for part in rows.parts(_ROWS_AT_ONCE):
+            with naming_source(rows.name):
+                self._write(part, rows.first_row + done, instances[done : done + len(part)])
+            done += len(part)
+        return instances
+
+    def _write(self, part: pa.Table, first_row: int, out: NDArray[np.float32]) -> None:
+        for column, positions in zip(self.columns, self.positions.values(), strict=True):
+            try:
+                column.write(part[column.name], out[:, positions[0] : positions[-1] + 1])
+            except RowError as error:
+                raise error.at(first_row) from None
+
+    def _refuse_array(self, rows: Rows) -> None:
+        if rows.array is not None:
+            names = ", ".join(repr(column.name) for column in self.columns[:_MOST_NAMED])
+            raise ValueError(
+                f"{rows.name} has columns without names, but the model was trained on a table with columns {names}"
+                f"{' and more' if len(self.columns) > _MOST_NAMED else ''}: give a frame, a dict of columns or a "
+                f"file with these; instances that are encoded already go to predict_encoded"
+            )
+
+    def _refuse_absent(self, rows: Rows) -> None:
+        there = rows.table.column_names
+        if absent := [column.name for column in self.columns if column.name not in there]:
+            raise ValueError(
+                f"{rows.name} has no column {', '.join(map(repr, absent))}, which the model was trained on"
+                f"{did_you_mean(absent[0], there)}"
+            )

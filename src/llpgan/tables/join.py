@@ -1,0 +1,427 @@
+"""Rows joined with the proportions of their bags."""
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import DTypeLike, NDArray
+
+from llpgan.bags.checks import check_classes, check_proportions, check_tolerance, proportions_from_counts
+from llpgan.bags.known_shares import KnownShares, parse_known_shares
+from llpgan.tables.columns import (
+    as_numbers,
+    as_text,
+    has_more_values_than,
+    is_text,
+    missing_values,
+    naming_source,
+    plain_values,
+)
+from llpgan.tables.leakage import counts_by_bag
+from llpgan.tables.read import Rows, RowStream, missing_column_error, read_table, source_name
+from llpgan.tables.spec import TableSpec, refuse_empty_path
+from llpgan.utils.arrays import Array, check_argument, check_class_names
+from llpgan.utils.messages import and_more, did_you_mean, warn_user
+
+Index = NDArray[np.int64]
+ShareArray = NDArray[np.float64]
+_TOTALS = {"all", "n", "sum", "total"}
+_MISSING_IN_CSV = " (?, NA, N/A, null, None and NaN also count as missing: write such a name in another way)"
+
+
+def bag_keys(
+    table: pa.Table, names: Sequence[str], file: str = "the table", first_row: int = 0
+) -> tuple[Index, tuple[Hashable, ...]]:
+    """For each row the position of its bag, and the bags' ids in order: values of one column, tuples of several.
+
+    Messages count rows from ``first_row`` on, where the table is a part of the file.
+
+    >>> bag_keys(pa.table({"state": ["OH", "IA", "OH"], "county": [1, 1, 2]}), ["state", "county"])
+    (array([1, 0, 2]), (('IA', 1), ('OH', 1), ('OH', 2)))
+    """
+    for name in names:
+        if name not in table.column_names:
+            raise missing_column_error(file, name, table.column_names)
+    index, ids = _key(table[names[0]], names[0], file, first_row)
+    if len(names) == 1:
+        return index, ids
+    tuples: list[tuple[Hashable, ...]] = [(value,) for value in ids]
+    for name in names[1:]:
+        more, more_ids = _key(table[name], name, file, first_row)
+        pairs, index = np.unique(index * len(more_ids) + more, return_inverse=True)
+        tuples = [(*tuples[pair // len(more_ids)], more_ids[pair % len(more_ids)]) for pair in pairs.tolist()]
+    return index, tuple(tuples)
+
+
+def _key(column: pa.ChunkedArray, name: str, file: str, first_row: int) -> tuple[Index, tuple[Hashable, ...]]:
+    if pa.types.is_nested(column.type):
+        raise ValueError(f"{file}: column {name!r} holds {column.type}: each row needs a single bag id")
+    for row in np.flatnonzero(missing_values(column)):
+        raise ValueError(
+            f"{file}, row {first_row + row} has no bag: its {name!r} is missing. Name the bag or leave the row out"
+            f"{_MISSING_IN_CSV if '.csv' in file or '.tsv' in file else ''}"
+        )
+    codes = column.combine_chunks() if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+    codes = codes.combine_chunks() if isinstance(codes, pa.ChunkedArray) else codes
+    used, index = np.unique(np.asarray(codes.indices), return_inverse=True)
+    ids = np.array(codes.dictionary.take(pa.array(used)).to_pylist(), dtype=object)
+    order = np.argsort(ids, kind="stable")
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    return rank[index], tuple(ids[order].tolist())
+
+
+@dataclass(frozen=True)
+class BagTable:
+    """The proportions (or counts) of bags as a user's table gives them: one row per bag, one column per class.
+
+    Classes keep the type of their names: a frame may have columns 0 and 1, which are no text.
+    """
+
+    ids: tuple[Hashable, ...]
+    numbers: ShareArray
+    classes: tuple[Hashable, ...]
+    file: str
+
+    @classmethod
+    def of(
+        cls,
+        table: pa.Table,
+        bag: Sequence[str],
+        classes: Sequence[Hashable] | None,
+        file: str,
+        names: Mapping[str, Hashable] | None = None,
+    ) -> "BagTable":
+        """All columns but those of the bag are classes, unless classes are named.
+
+        Parameters
+        ----------
+        table : Table
+            One row per bag.
+        bag : sequence of str
+            The columns that say which bag.
+        classes : sequence of Hashable or None
+            The columns that are classes.
+        file : str
+            For messages.
+        names : mapping, default=None
+            Of the columns, as the user has them, where these are no text.
+        """
+        index, ids = bag_keys(table, bag, file)
+        for row in np.flatnonzero(np.bincount(index) > 1):
+            twice = np.flatnonzero(index == row)[:2].tolist()
+            raise ValueError(f"{file}: bag {ids[row]!r} occurs twice, in rows {twice[0]} and {twice[1]}")
+        if classes is None:
+            classes = [(names or {}).get(name, name) for name in table.column_names if name not in bag]
+        if not classes:
+            raise ValueError(f"{file} has only the columns of the bag: it also needs one column per class")
+        numbers = np.column_stack([_class_column(table, str(name), file) for name in classes])
+        _refuse_total(numbers, classes, file)
+        return cls(ids, numbers[np.argsort(index)], tuple(classes), file)
+
+    def rows_of(self, bag_ids: Sequence[Hashable], instances_file: str) -> ShareArray:
+        """The row of each bag of instances. Bags without a row are refused; rows without a bag get a word."""
+        place = {bag: row for row, bag in enumerate(self.ids)}
+        lacking = [bag for bag in bag_ids if bag not in place]
+        if "." in lacking:  # what the folder of images calls itself
+            raise ValueError(
+                f"an image lies directly in {instances_file}, in the folder of no bag: move it to its bag"
+            )
+        if lacking:
+            raise ValueError(
+                f"bag {lacking[0]!r}{and_more(lacking)} of {instances_file} has no row in {self.file}"
+                f"{_other_type(lacking[0], self.ids[0]) or did_you_mean(lacking[0], self.ids)}"
+            )
+        spare = sorted(place.keys() - set(bag_ids), key=place.__getitem__)
+        if spare:
+            warn_user(f"bag {spare[0]!r}{and_more(spare)} of {self.file} has no instance in {instances_file}")
+        return self.numbers[[place[bag] for bag in bag_ids]]
+
+
+def shares_from_counts_table(
+    table: BagTable, counts: ShareArray, bag_ids: Sequence[Hashable], *, within: bool = False
+) -> ShareArray:
+    """Each bag's counts over their sum. They may be of a larger population than the rows at hand."""
+    with naming_source(table.file):
+        return proportions_from_counts(counts, bag_ids, table.classes, within=within)
+
+
+def _class_column(table: pa.Table, name: str, file: str) -> ShareArray:
+    if name not in table.column_names:
+        there = did_you_mean(name, table.column_names)
+        raise ValueError(f"classes: {file} has no column {name!r} for that class{there}")
+    try:
+        return as_numbers(name, table[name])
+    except ValueError as error:
+        raise ValueError(f"{file}: {error}; name the columns that are classes (classes) if this is none") from None
+
+
+def _refuse_total(numbers: ShareArray, classes: Sequence[Hashable], file: str) -> None:
+    """Refuse a column of sums, such as the margins of a cross table, which is no class."""
+    for column, name in enumerate(classes):
+        others = np.delete(numbers, column, axis=1).sum(axis=1)
+        if len(classes) > 2 and str(name).casefold() in _TOTALS and np.allclose(numbers[:, column], others):
+            raise ValueError(
+                f"{file}: column {name!r} is the sum of the others, so it is not a class: leave it out, or name "
+                f"the columns that are classes (classes)"
+            )
+
+
+def _other_type(mine: Any, theirs: Any) -> str:
+    if type(mine) is type(theirs):
+        return ""
+    return f": ids are {type(mine).__name__} here and {type(theirs).__name__} there, such as {theirs!r}"
+
+
+MOST_LABELS = 10_000
+
+
+class PartBags(NamedTuple):
+    """The bags of a part: the position of each row's among them, and the place of each among all bags seen."""
+
+    of_row: Index
+    places: Index
+
+
+class SeenBags:
+    """Bags in the order in which they first appear, and how many rows each has."""
+
+    def __init__(self, columns: Sequence[str]) -> None:
+        self.columns = columns
+        self.place: dict[Hashable, int] = {}
+        self.counts = Growing(1)
+
+    def add(self, rows: Rows) -> PartBags:
+        """Some rows more."""
+        found = self.of(rows)
+        self.counts.add(found.places, np.bincount(found.of_row)[:, None])
+        return found
+
+    def of(self, rows: Rows) -> PartBags:
+        """The bags of rows; new ones get the next place."""
+        of_row, ids = bag_keys(rows.table, self.columns, rows.name, rows.first_row)
+        return PartBags(of_row, np.array([self.place.setdefault(bag, len(self.place)) for bag in ids]))
+
+    def sizes(self) -> Index:
+        """How many rows each bag has."""
+        return self.counts.rows(len(self.place))[:, 0]
+
+
+class Growing:
+    """A table of counts to which rows are added at its end as bags appear.
+
+    >>> counts = Growing(2)
+    >>> counts.add(np.array([3]), np.array([[1, 2]]))
+    >>> counts.rows(4).tolist()
+    [[0, 0], [0, 0], [0, 0], [1, 2]]
+    """
+
+    def __init__(self, n_columns: int, dtype: DTypeLike = np.int64) -> None:
+        self.table = np.zeros((1024, n_columns), dtype=dtype)
+
+    def add(self, places: Index, counts: Index) -> None:
+        """Add counts at different places."""
+        needed = int(places.max()) + 1
+        if needed > len(self.table):
+            more = np.zeros((max(needed, 2 * len(self.table)), self.table.shape[1]), dtype=self.table.dtype)
+            more[: len(self.table)] = self.table
+            self.table = more
+        if counts.shape[1] > self.table.shape[1]:
+            self.table = np.pad(self.table, ((0, 0), (0, counts.shape[1] - self.table.shape[1])))
+        self.table[places, : counts.shape[1]] += counts
+
+    def rows(self, n_rows: int) -> Index:
+        """The first rows."""
+        needed = max(0, n_rows - len(self.table))
+        return np.pad(self.table, ((0, needed), (0, 0)))[:n_rows]
+
+
+class Coded:
+    """Values as numbers 0, 1, ... in the order in which they appear, counted by bag."""
+
+    def __init__(self) -> None:
+        self.codes: dict[Any, int] = {}
+        self.counts = Growing(2)
+
+    def add(
+        self, bags: PartBags, found: Sequence[Any], of_row: Index, weights: NDArray[np.float64] | None = None
+    ) -> None:
+        """A part: its different values, and for each row the position of its own among them; -1 for none."""
+        codes = np.array([*(self.codes.setdefault(value, len(self.codes)) for value in found), -1])[of_row]
+        there = codes >= 0
+        if there.any():
+            times = None if weights is None else weights[there]
+            counts = counts_by_bag(bags.of_row[there], codes[there], len(bags.places), times)
+            self.counts.add(bags.places, counts)
+
+    def table(self, n_bags: int) -> Index:
+        """(bags, values)."""
+        return self.counts.rows(n_bags)[:, : len(self.codes)]
+
+
+class Labels:
+    """The labels of all rows, of which only the counts in each bag are kept."""
+
+    def __init__(self, column: str) -> None:
+        self.column, self.coded = column, Coded()
+
+    def add(self, rows: Rows, bags: PartBags, weights: NDArray[np.float64] | None = None) -> None:
+        """Some rows more; each counts as often as its weight says."""
+        found, of_row = np.unique(label_values(rows, self.column), return_inverse=True)
+        if weights is not None and self.coded.counts.table.dtype == np.int64:
+            self.coded.counts = Growing(2, np.float64)
+        self.coded.add(bags, found.tolist(), of_row, weights)
+        if len(self.coded.codes) > MOST_LABELS:
+            raise ValueError(f"column {self.column!r} has more than {MOST_LABELS:,} values: it is no label")
+
+    def sorted(self, n_bags: int) -> tuple[NDArray[Any], Index]:
+        """The classes in order, and the counts (bags, classes)."""
+        classes = sorted(self.coded.codes)
+        return np.array(classes), self.coded.table(n_bags)[:, [self.coded.codes[name] for name in classes]]
+
+
+class FewValues:
+    """The values of a column that has only a few: counted by bag, to see whether it is the label in disguise."""
+
+    def __init__(self, name: str, most: int) -> None:
+        self.name, self.most = name, most
+        self.coded: Coded | None = Coded()
+        self.is_text = False
+
+    def add(self, column: pa.ChunkedArray, bags: PartBags) -> None:
+        """A part of the column; once there are more values than a few, it is of no interest."""
+        if self.coded is None:
+            return
+        if has_more_values_than(column, self.most):
+            self.coded = None
+            return
+        self.is_text = is_text(column)
+        text = plain_values(as_text(self.name, column)).combine_chunks().dictionary_encode()
+        of_row = np.asarray(text.indices.fill_null(-1), dtype=np.int64)
+        self.coded.add(bags, text.dictionary.to_pylist(), of_row)
+
+    def table(self, n_bags: int) -> Index | None:
+        """(bags, values), if there are two to a few values."""
+        if self.coded is None or not 2 <= len(self.coded.codes) <= self.most:
+            return None
+        return self.coded.table(n_bags)
+
+
+def label_values(rows: Rows, label: str) -> NDArray[Any]:
+    """Return the labels of all rows.
+
+    Parameters
+    ----------
+    rows : Rows
+        The rows.
+    label : str
+        The column of the labels.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+        The labels.
+
+    Raises
+    ------
+    ValueError
+        If a label is missing, or is not a single value.
+    """
+    column = rows.column(label)
+    for row in np.flatnonzero(missing_values(column)):
+        raise ValueError(f"{rows.name}, row {rows.first_row + row} has no label: its {label!r} is missing")
+    if pa.types.is_nested(plain_values(column).type):
+        raise ValueError(f"{rows.name}: column {label!r} holds {column.type}: one class per row would be right")
+    return np.asarray(plain_values(column).to_numpy())
+
+
+class Shares(NamedTuple):
+    """The proportions of each bag, the classes' names, and the table that they are from."""
+
+    proportions: NDArray[np.float64]
+    classes: Array
+    source: str
+    known: KnownShares | None = None
+
+    def check(self, bag_ids: Sequence[Hashable], tolerance: float) -> None:
+        """Refuse what is not the shares of two or more classes, before more is done with them."""
+        check_tolerance(tolerance)
+        with naming_source(self.source):
+            check_classes(self.classes, self.proportions)
+            check_proportions(self.proportions, bag_ids, tolerance, self.classes.tolist())
+
+
+def read_bag_tables(stream: RowStream, spec: TableSpec) -> dict[str, BagTable]:
+    """The tables of proportions, counts or bounds; their columns of bags are read as those of the rows."""
+    bag_columns = spec.bag_columns(stream)
+    text = [name for name in bag_columns if is_text(stream.schema.field(name))]
+    tables = {name: _read(given, name, bag_columns, text, spec) for name, given in spec.tables_of_bags.items()}
+    first = next(iter(tables.values()))
+    for table in tables.values():
+        if table.classes != first.classes:
+            raise ValueError(
+                f"{table.file} has classes {list(table.classes)}, but {first.file} has {list(first.classes)}"
+            )
+    return tables
+
+
+def _read(given: Any, what: str, bag_columns: Sequence[str], text: Sequence[str], spec: TableSpec) -> BagTable:
+    file = source_name(given, f"the table of {what}")
+    refuse_empty_path(given, what)
+    if isinstance(given, str | Path) and Path(given).is_file():
+        return BagTable.of(read_table(given, text, bag_columns), bag_columns, spec.classes, file)
+    with check_argument(what):
+        frame = _with_bags_as_columns(given, bag_columns)
+        table = read_table(frame, text, bag_columns)
+        return BagTable.of(table, bag_columns, spec.classes, file, _names_as_given(frame))
+
+
+def _with_bags_as_columns(frame: Any, bag_columns: Sequence[str]) -> Any:
+    """A frame whose index says the bag, as that of a cross table does, with the index as columns."""
+    if not hasattr(frame, "reset_index") or set(bag_columns) <= {str(name) for name in frame.columns}:
+        return frame
+    index = frame.index
+    is_counted = index.names == [None] and index.dtype.kind in "iu"  # 0, 1, 2, ..., which name no bag
+    is_another_name = len(bag_columns) == index.nlevels == 1 and not is_counted
+    if not is_another_name and not set(bag_columns) <= set(index.names):
+        return frame
+    named = frame.set_axis(list(frame.columns), axis=1)
+    return (named.rename_axis(list(bag_columns)) if is_another_name else named).reset_index()
+
+
+def _names_as_given(frame: Any) -> dict[str, Hashable]:
+    """The names of columns by their texts, where some are no text."""
+    names = frame if isinstance(frame, Mapping) else getattr(frame, "columns", ())
+    return {str(name): name for name in names if isinstance(name, Hashable)}
+
+
+def shares_from_tables(
+    tables: Mapping[str, BagTable], spec: TableSpec, bag_ids: Sequence[Hashable], sizes: NDArray[Any], source: str
+) -> Shares:
+    """What such tables say of the bags of a source."""
+    first = next(iter(tables.values()))
+    rows = {name: table.rows_of(bag_ids, source) for name, table in tables.items()}
+    if "counts" in rows:
+        rows["proportions"] = shares_from_counts_table(first, rows.pop("counts"), bag_ids, within=spec.within)
+    with naming_source(first.file):
+        shares, known = parse_known_shares(
+            rows,
+            bag_ids,
+            first.classes,
+            np.asarray(sizes, dtype=np.float64),
+            partial=spec.partial,
+            within=spec.within,
+            sd=spec.proportions_sd,
+            tolerance=spec.tolerance,
+        )
+    return Shares(shares, check_class_names(list(first.classes), "classes"), first.file, known)
+
+
+def shares_from_label_counts(counts: NDArray[np.int64], classes: Array, source: str) -> Shares:
+    """From how many rows of each bag have each label."""
+    shares = counts / counts.sum(axis=1, keepdims=True)
+    with naming_source(source):
+        return Shares(shares, check_class_names(classes.tolist(), "label"), source)

@@ -1,0 +1,673 @@
+"""Tables from CSV and Parquet files, frames and dicts of columns."""
+
+import codecs
+import io
+import re
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+import pyarrow.parquet
+
+from llpgan.tables import columns
+from llpgan.tables.columns import plain_values
+from llpgan.utils.arrays import Array
+from llpgan.utils.messages import did_you_mean
+
+_CELLS = 2**21  # of a part: some 16 MB
+_EVEN = 1024  # parts have a multiple of so many rows: networks then predict them in the same batches as at once
+_MOST_ROWS = 2**17
+_PARTS_BETWEEN = 8  # between times that Arrow gives the memory of parts that are gone back to the system
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of a table, of an archive of arrays, or of a folder of images.
+
+    Attributes
+    ----------
+    name : str
+        The name of the source, for messages.
+    table : pyarrow.Table
+        The columns of features, bags, labels or paths of images.
+    array : ndarray or None
+        The instances, if the source holds them as an array.
+    folder : Path
+        The folder that relative paths of images refer to.
+    image : str or None
+        The column that holds the paths of images, if the source itself defines it.
+    first_row : int
+        The index in the source of the first of these rows.
+    keep : bool
+        Whether the table stays in memory after an iteration over its parts. If False, the memory of each part is
+        released.
+    """
+
+    name: str
+    table: pa.Table
+    array: Array | None = None
+    folder: Path = Path()
+    image: str | None = None
+    first_row: int = 0
+    keep: bool = True
+
+    def __len__(self) -> int:
+        return int(self.table.num_rows) if self.array is None else len(self.array)
+
+    def column(self, name: str) -> pa.ChunkedArray:
+        """Return a column.
+
+        Parameters
+        ----------
+        name : str
+            The name of the column.
+
+        Returns
+        -------
+        pyarrow.ChunkedArray
+            The values.
+
+        Raises
+        ------
+        ValueError
+            If there is no such column.
+        """
+        if name not in self.table.column_names:
+            raise missing_column_error(self.name, name, self.table.column_names)
+        return self.table[name]
+
+    def parts(self, n_rows: int) -> Iterator[pa.Table]:
+        """Iterate over the table in parts.
+
+        Parameters
+        ----------
+        n_rows : int
+            The maximum number of rows of a part.
+
+        Yields
+        ------
+        pyarrow.Table
+            The parts, in order.
+        """
+        batches = deque(self.table.to_batches(max_chunksize=n_rows))
+        if not self.keep:
+            object.__setattr__(self, "table", self.table.slice(0, 0).combine_chunks())
+        while batches:
+            yield pa.Table.from_batches([batches.popleft()])
+            if not self.keep and len(batches) % _PARTS_BETWEEN == 0:
+                pa.default_memory_pool().release_unused()
+
+
+@dataclass(frozen=True)
+class RowStream:
+    """Rows that are read part by part, as often as needed.
+
+    Attributes
+    ----------
+    name : str
+        The name of the source, for messages.
+    schema : pyarrow.Schema
+        The names and types of the columns.
+    rows : callable
+        A function from a number of rows to an iterator over parts of that size; only the last part may be smaller.
+    shape : tuple of int or None
+        The shape of an instance, if instances are arrays.
+    image : str or None
+        The column that holds the paths of images, if the source itself defines it.
+    is_whole : bool
+        Whether all rows are in memory and come in one part.
+    """
+
+    name: str
+    schema: pa.Schema
+    rows: Callable[[int], Iterator[Rows]]
+    shape: tuple[int, ...] | None = None
+    image: str | None = None
+    is_whole: bool = False
+
+    def parts(self, shape: tuple[int, ...] = ()) -> Iterator[Rows]:
+        """Iterate over all rows, in parts of about two million cells.
+
+        Parameters
+        ----------
+        shape : tuple of int, default=()
+            The shape of an encoded instance, if it has more cells than a row of the source.
+
+        Returns
+        -------
+        iterator of Rows
+            The parts, in order.
+        """
+        cells = max(len(self.schema), *(int(np.prod(each)) for each in (shape, self.shape or ())))
+        n_rows = min(_MOST_ROWS, max(1, _CELLS // cells // _EVEN) * _EVEN)
+        return self.rows(n_rows)
+
+
+def missing_column_error(source: str, name: str, available: Sequence[str]) -> ValueError:
+    """The error of a column that a source does not have."""
+    return ValueError(f"{source} has no column {name!r}{did_you_mean(name, available, 'there are no columns')}")
+
+
+class Encoder(Protocol):
+    """The interface of encoders, which turn a user's rows into instances as learned from the training rows."""
+
+    @property
+    def features(self) -> tuple[str, ...] | None:
+        """The names of the encoded columns, or None if instances have no named columns."""
+
+    @property
+    def positions(self) -> dict[str, list[int]]:
+        """The positions of the encoded columns of each column of the user."""
+
+    @property
+    def notes(self) -> list[str]:
+        """Messages for the user, such as which columns are left out."""
+
+    @property
+    def text_columns(self) -> list[str]:
+        """The columns that must be read as text, whatever they look like."""
+
+    def encode(self, rows: Rows) -> Array:
+        """Encode rows.
+
+        Parameters
+        ----------
+        rows : Rows
+            The rows.
+
+        Returns
+        -------
+        ndarray
+            The instances, one per row.
+        """
+
+
+_SEPARATORS = ",;\t"
+_QUOTED = re.compile(r'"[^"]*"')
+_WITH_COMMA = r"^\s*[+-]?(\d+,?\d*|,\d+)([eE][+-]?\d+)?\s*$"
+_HEADER_BYTES = 2**16
+
+
+def find_separator(path: Path) -> str:
+    """The separator that occurs most often in the first line, outside of quotes; a comma if there is none."""
+    with pa.input_stream(path) as stream:  # which also unpacks
+        header = stream.read(_HEADER_BYTES).split(b"\n")[0].decode("utf-8", errors="replace")
+    bare = _QUOTED.sub("", header)
+    return max(_SEPARATORS, key=bare.count)
+
+
+def decimals_may_have_commas(separator: str) -> bool:
+    """Where commas separate columns, a comma in quotes may as well separate thousands."""
+    return separator != ","
+
+
+def has_decimal_commas(column: pa.ChunkedArray) -> bool:
+    """Whether all values of a text column are numbers, of which at least one has a decimal comma.
+
+    >>> has_decimal_commas(pa.chunked_array([["3,14", "2", None]]))
+    True
+    """
+    if not columns.is_text(column):
+        return False
+    texts = plain_values(column).unique().drop_null()
+    commas = pc.match_substring(texts, ",")
+    return bool(pc.any(commas).as_py()) and bool(pc.all(pc.match_substring_regex(texts, _WITH_COMMA)).as_py())
+
+
+def with_decimal_points(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The numbers of such a column.
+
+    >>> with_decimal_points(pa.chunked_array([["3,14", "2", None]])).to_pylist()
+    [3.14, 2.0, None]
+    """
+    texts = pc.replace_substring(plain_values(column), ",", ".")
+    return pc.utf8_trim_whitespace(texts).cast(pa.float64())
+
+
+def without_decimal_commas(table: pa.Table, as_text: frozenset[str]) -> pa.Table:
+    """The table with such columns as numbers, but for those that are to stay text."""
+    for place, name in enumerate(table.column_names):
+        if name not in as_text and has_decimal_commas(table[place]):
+            table = table.set_column(place, name, with_decimal_points(table[place]))
+    return table
+
+
+_LARGEST = 2**63 - 1
+_OTHER_TYPES = (pa.types.is_floating, pa.types.is_date, pa.types.is_timestamp, pa.types.is_boolean)
+_DIGITS = 15  # that any float keeps
+
+
+def id_type(texts: Iterable[str]) -> pa.DataType:
+    """What the different ids of a column are: whole numbers, dates and so on, if they stay different; else text.
+
+    >>> id_type(["1", "2"]), id_type(["01", "1"]), id_type(["10000000000000000001"])
+    (DataType(int64), DataType(string), DataType(string))
+    """
+    different = sorted(set(texts))
+    if not different:
+        return pa.null()
+    if all(_is_whole_number(text) for text in different):
+        return pa.int64()
+    parsed = _parse_ids(different)
+    loses_digits = pa.types.is_floating(parsed.type) and any(map(_has_many_digits, different))
+    if loses_digits or not any(test(parsed.type) for test in _OTHER_TYPES):
+        return pa.string()
+    return parsed.type if len(parsed.unique()) == len(different) else pa.string()
+
+
+def cast_ids(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A column of texts as the type of its ids; text as codes."""
+    texts = plain_values(column)
+    kind = id_type(texts.unique().drop_null().to_pylist())
+    return texts.dictionary_encode() if kind in (pa.string(), pa.null()) else texts.cast(kind)
+
+
+def _is_whole_number(text: str) -> bool:
+    """Whether it is written as Python would write it: no leading zero, no plus, no space."""
+    return text.lstrip("-").isdecimal() and str(int(text)) == text and abs(int(text)) <= _LARGEST
+
+
+def _has_many_digits(text: str) -> bool:
+    return sum(letter.isdigit() for letter in text) > _DIGITS
+
+
+def _parse_ids(texts: list[str]) -> pa.ChunkedArray:
+    """As Arrow reads them in a file with nothing else."""
+    file = io.BytesIO()
+    pa.csv.write_csv(pa.table({"id": texts}), file)
+    parse = pa.csv.ParseOptions(newlines_in_values=True)
+    return pa.csv.read_csv(io.BytesIO(file.getvalue()), parse_options=parse)["id"]
+
+
+MISSING = ("", "?", "NA", "N/A", "#N/A", "n/a", "NULL", "null", "None", "NaN", "nan", "-nan", "<NA>")
+_SHORT_TEXT = 1000  # up to so many different values, a text column is held as codes
+_USUAL = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
+
+Text = Collection[str]
+
+
+def read_table(source: Any, text: Text = (), ids: Text = ()) -> pa.Table:
+    """Read a table from a file, a frame or a dict of columns.
+
+    Parameters
+    ----------
+    source : table or path
+        A CSV, TSV or Parquet file, a pandas or polars frame, an Arrow table, or a dict of columns.
+    text : collection of str, default=()
+        The columns of a CSV file that are read as text, even if they look like numbers.
+    ids : collection of str, default=()
+        The columns of a CSV file that are numbers only if different texts are different numbers, so that 01 and 1
+        are two bags.
+
+    Returns
+    -------
+    pyarrow.Table
+        The table.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    ValueError
+        If the file is not a table, is empty, or has two columns of the same name.
+
+    Examples
+    --------
+    >>> read_table({"age": [31, 47], "state": ["Ohio", "Iowa"]}).num_rows
+    2
+    """
+    table = _from_file(Path(source), text, ids) if isinstance(source, str | Path) else _from_frame(source)
+    name = source_name(source)
+    refuse_repeated(name, table.column_names)
+    if table.num_rows == 0:
+        raise ValueError(f"{name} is empty: it has columns {table.column_names}, but no rows")
+    return usual_text(table)
+
+
+def source_name(source: Any, otherwise: str = "the table") -> str:
+    """What to call a source in a message: a file by its path."""
+    return str(source) if isinstance(source, str | Path) else otherwise
+
+
+def is_table(source: Any) -> bool:
+    """Return whether an object is a table or a path, rather than an array.
+
+    Parameters
+    ----------
+    source : object
+        Anything that a user may pass.
+
+    Returns
+    -------
+    bool
+        True for a frame, an Arrow table, a dict of columns or the path of a file.
+    """
+    return hasattr(source, "columns") or isinstance(source, pa.Table | Mapping | str | Path)
+
+
+def _from_frame(frame: Any) -> pa.Table:
+    if isinstance(frame, pa.Table):
+        return frame
+    if isinstance(frame, Mapping):
+        return _from_columns(frame)
+    if hasattr(frame, "iloc") and hasattr(frame, "columns"):
+        return _from_pandas(frame)
+    if hasattr(frame, "iloc"):
+        raise TypeError(
+            "a table has rows and columns, not one of them: of a frame, df.iloc[[0]] is a table of one row"
+        )
+    if hasattr(frame, "__arrow_c_stream__"):
+        return pa.table(frame)
+    raise TypeError(f"a table is a file, a frame or a dict of columns, not a {type(frame).__name__}")
+
+
+def _from_pandas(frame: Any) -> pa.Table:
+    """Without the frame's index, which is no column."""
+    refuse_repeated("the table", [str(name) for name in frame.columns])
+    named = frame.set_axis([str(name) for name in frame.columns], axis=1)
+    intervals = {
+        name: _interval_texts(named[name]) for name in named.columns if _holds_intervals(named[name].dtype)
+    }
+    try:
+        return pa.Table.from_pandas(named.assign(**intervals), preserve_index=False)
+    except (pa.ArrowException, OverflowError, TypeError) as error:
+        raise ValueError(f"the table cannot be read: {'; '.join(map(str, error.args))}") from None
+
+
+def _holds_intervals(dtype: Any) -> bool:
+    """Whether it is that of pandas' cut and qcut, which Arrow has no type for."""
+    categories = getattr(dtype, "categories", None)
+    return str(dtype if categories is None else categories.dtype).startswith("interval")
+
+
+def _interval_texts(column: Any) -> Any:
+    return column.astype(object).map(str, na_action="ignore")
+
+
+def _from_columns(columns: Mapping[Any, Any]) -> pa.Table:
+    arrays = {str(name): _from_values(str(name), values) for name, values in columns.items()}
+    refuse_repeated("the table", [str(name) for name in columns])
+    try:
+        return pa.table(arrays)
+    except pa.ArrowException as error:
+        raise ValueError(f"the table cannot be read: {_first_line(error)}") from None
+
+
+def _from_values(name: str, values: Any) -> pa.ChunkedArray:
+    try:
+        return pa.table({name: values})[name]
+    except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
+        raise ValueError(f"column {name!r} cannot be read: {_first_line(error)}") from None
+
+
+def refuse_repeated(name: str, columns: Sequence[str]) -> None:
+    """Refuse columns of the same name."""
+    if repeated := {column for column in columns if columns.count(column) > 1}:
+        raise ValueError(f"{name} has more than one column {min(repeated)!r}: columns need names of their own")
+
+
+def usual_text(table: pa.Table) -> pa.Table:
+    """Text of the type that Arrow can compute with, where a frame or file holds views."""
+    for place, entry in enumerate(table.schema):
+        if entry.type in _USUAL:
+            table = table.set_column(place, entry.name, table[place].cast(_USUAL[entry.type]))
+        elif pa.types.is_dictionary(entry.type) and entry.type.value_type in _USUAL:
+            codes = pa.dictionary(pa.int32(), _USUAL[entry.type.value_type])
+            table = table.set_column(place, entry.name, table[place].cast(codes))
+    return table
+
+
+def _from_file(path: Path, text: Text, ids: Text) -> pa.Table:
+    if not path.exists():
+        raise FileNotFoundError(f"there is no file {path}")
+    read = next((reader for ending, reader in _READERS.items() if path.name.lower().endswith(ending)), None)
+    if read is None or not path.is_file():
+        raise ValueError(f"{path} is not a table: a file that ends in {', '.join(_READERS)} would be")
+    try:
+        with unreadable(str(path)):
+            return read(path, text, ids)
+    finally:
+        pa.default_memory_pool().release_unused()  # the file's text, which Arrow would keep for later
+
+
+@contextmanager
+def unreadable(name: str) -> Iterator[None]:
+    """What a reader finds wrong with a file is said with its name."""
+    try:
+        yield
+    except (pa.ArrowException, OSError, EOFError) as error:
+        raise ValueError(f"{name} is not a table that can be read: {_first_line(error)}") from error
+
+
+def _read_csv(path: Path, text: Text, ids: Text, delimiter: str | None = None) -> pa.Table:
+    """With types that fit all rows, which Arrow sees to: where a later row does not fit, it widens the type."""
+    refuse_other_header(path)
+    delimiter = delimiter or find_separator(path)
+    as_text = frozenset([*text, *ids])
+    try:
+        table = _parse_csv(path, as_text, delimiter, line_breaks=False)
+    except pa.ArrowInvalid as error:
+        if "newlines_in_values" not in str(error):
+            raise
+        table = _parse_csv(path, as_text, delimiter, line_breaks=True)  # slower, and rarely needed
+    refuse_not_utf8(path, table)
+    for place, name in enumerate(table.column_names):
+        if name in ids and name not in text:
+            table = table.set_column(place, name, cast_ids(table[place]))
+    return without_decimal_commas(table, as_text) if decimals_may_have_commas(delimiter) else table
+
+
+def _parse_csv(path: Path, text: Text, delimiter: str, line_breaks: bool) -> pa.Table:
+    parse = pa.csv.ParseOptions(delimiter=delimiter, newlines_in_values=line_breaks)
+    convert = pa.csv.ConvertOptions(
+        null_values=MISSING,
+        strings_can_be_null=True,
+        auto_dict_encode=True,
+        auto_dict_max_cardinality=_SHORT_TEXT,
+        column_types={name: pa.string() for name in text},
+    )
+    return pa.csv.read_csv(path, parse_options=parse, convert_options=convert)
+
+
+def refuse_not_utf8(path: Path, table: pa.Table) -> None:
+    """Refuse columns that Arrow could only read as bytes."""
+    for entry in table.schema:
+        if pa.types.is_binary(entry.type) or entry.type == pa.dictionary(pa.int32(), pa.binary()):
+            raise _not_utf8(f"{path}, column {entry.name!r}")
+
+
+def refuse_other_header(path: Path) -> None:
+    """Refuse a file whose first line is no text."""
+    with pa.input_stream(path) as stream:  # which also unpacks
+        header = stream.read(2**16).split(b"\n")[0]
+    try:
+        is_text = "\0" not in codecs.getincrementaldecoder("utf-8")().decode(header)
+    except UnicodeDecodeError:
+        is_text = False
+    if not is_text:
+        raise _not_utf8(f"{path}, in its first line")
+
+
+def _not_utf8(where: str) -> ValueError:
+    return ValueError(f"{where}: this is not text in UTF-8; save the table as UTF-8")
+
+
+def _read_tsv(path: Path, text: Text, ids: Text) -> pa.Table:
+    return _read_csv(path, text, ids, "\t")
+
+
+def _read_parquet(path: Path, text: Text, ids: Text) -> pa.Table:
+    return pa.parquet.read_table(path)
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).splitlines()[0] if str(error) else type(error).__name__
+
+
+_READERS: dict[str, Callable[[Path, Text, Text], pa.Table]] = {
+    ".csv": _read_csv,
+    ".csv.gz": _read_csv,
+    ".tsv": _read_tsv,
+    ".tsv.gz": _read_tsv,
+    ".parquet": _read_parquet,
+}
+
+
+_BLOCK_BYTES = 2**24
+_LONGEST_LINE = 2**26  # bytes; a longer one is a quote that nobody closed
+_WIDER = (pa.int64(), pa.float64()), (pa.date32(), pa.timestamp("s"), pa.timestamp("ns"))
+
+
+@dataclass(frozen=True)
+class CsvBlocks:
+    """The tables of a file's blocks, each of whole lines.
+
+    A reader that sees one block at a time may take a column for whole numbers that has fractions, or words,
+    further on. So a file is gone through once for the types, and then again for the values.
+    """
+
+    path: Path
+    delimiter: str = ","
+    types: Mapping[str, Any] = field(default_factory=dict)
+    with_commas: frozenset[str] = frozenset()
+
+    @classmethod
+    def opened(
+        cls, path: Path, delimiter: str, types: Mapping[str, Any], ids: Collection[str] = ()
+    ) -> "CsvBlocks":
+        """With the types of all columns found, but for those that are given.
+
+        Parameters
+        ----------
+        path : Path
+            The file.
+        delimiter : str
+            Between its columns.
+        types : mapping
+            Those that are known.
+        ids : Collection, default=()
+            Columns of bags, whose different texts must stay different.
+        """
+        refuse_other_header(path)
+        found: dict[str, Any] = {}
+        texts: dict[str, set[str]] = {name: set() for name in ids if name not in types}
+        commas = _DecimalCommas(delimiter)
+        for table in cls(path, delimiter, {**types, **dict.fromkeys(texts, pa.string())}):
+            for column in table.schema:
+                found[column.name] = wider(found.get(column.name, column.type), column.type)
+                if column.name in texts:
+                    texts[column.name].update(table[column.name].unique().drop_null().to_pylist())
+                elif column.name not in types:
+                    commas.add(column.name, table[column.name])
+        found |= {name: id_type(seen) for name, seen in texts.items() if name in found}
+        with_commas = commas.columns()
+        return cls(path, delimiter, {**found, **dict.fromkeys(with_commas, pa.float64())}, with_commas)
+
+    def __iter__(self) -> Iterator[pa.Table]:
+        for block in _blocks(self.path, self.delimiter, _BLOCK_BYTES):
+            table = self._read(block)
+            refuse_repeated(str(self.path), table.column_names)
+            refuse_not_utf8(self.path, table)
+            yield table
+
+    def _read(self, block: bytes) -> pa.Table:
+        """The table of some lines.
+
+        They are copied to memory of Arrow's own. Its threads may let go of a block after the table is there, and a
+        thread that lets go of Python's memory while the interpreter ends takes the whole process down.
+        """
+        memory = pa.BufferOutputStream()
+        memory.write(block)
+        parse = pa.csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=b'"' in block)
+        types = {**self.types, **dict.fromkeys(self.with_commas, pa.string())}
+        convert = pa.csv.ConvertOptions(null_values=MISSING, strings_can_be_null=True, column_types=types)
+        table = pa.csv.read_csv(pa.BufferReader(memory.getvalue()), parse_options=parse, convert_options=convert)
+        for place, name in enumerate(table.column_names):
+            if name in self.with_commas:
+                table = table.set_column(place, name, with_decimal_points(table[place]))
+        return table
+
+
+class _DecimalCommas:
+    """The columns that hold numbers with decimal commas in one block or more, and nothing else in the others."""
+
+    def __init__(self, delimiter: str) -> None:
+        self.wanted = decimals_may_have_commas(delimiter)
+        self.found: set[str] = set()
+        self.others: set[str] = set()
+
+    def add(self, name: str, column: pa.ChunkedArray) -> None:
+        """A part of a column."""
+        if not self.wanted or name in self.others or pa.types.is_null(column.type):
+            return
+        if has_decimal_commas(column):
+            self.found.add(name)
+        elif not pa.types.is_integer(column.type):
+            self.others.add(name)
+
+    def columns(self) -> frozenset[str]:
+        """Their names."""
+        return frozenset(self.found - self.others)
+
+
+def wider(one: Any, other: Any) -> Any:
+    """The type that holds the values of both; text, if nothing else does.
+
+    >>> wider(pa.int64(), pa.float64()), wider(pa.null(), pa.date32()), wider(pa.int64(), pa.bool_())
+    (DataType(double), DataType(date32[day]), DataType(string))
+    """
+    if one == other or pa.types.is_null(other):
+        return one
+    if pa.types.is_null(one):
+        return other
+    for row in _WIDER:
+        if one in row and other in row:
+            return max(one, other, key=row.index)
+    return pa.string()
+
+
+def _blocks(path: Path, delimiter: str, size: int) -> Iterator[bytes]:
+    """Whole lines, each time below the header."""
+    line, lines = _patterns(delimiter)
+    with pa.input_stream(path) as stream:  # which also unpacks
+        header, rest = b"", b""
+        while data := stream.read(size):
+            data = rest + data
+            if not header and (first := line.match(data)):
+                header, data = data[: first.end()], data[first.end() :]
+            end = _end(lines, data) if header else 0
+            if end:
+                yield header + data[:end]
+            rest = data[end:]
+            if len(rest) > _LONGEST_LINE:
+                raise ValueError(f"{path} has a line of more than {_LONGEST_LINE:,} bytes: is a quote not closed?")
+        if rest or not header:
+            yield header + rest
+
+
+def _patterns(delimiter: str) -> tuple[re.Pattern[bytes], re.Pattern[bytes]]:
+    r"""Of the first line, and of as many whole lines as there are; both match in one pass, without a way back.
+
+    As Arrow has it, a quote opens a cell only as its first character: anywhere else in a cell that has no quotes
+    around it, it is a character like others. In quotes, a line break is one too, and two quotes stand for one.
+
+    >>> line, lines = _patterns(",")
+    >>> lines.match(b'5" pipe,1\n"two\nlines",2\n"three\n').end()
+    24
+    """
+    mark = re.escape(delimiter.encode())
+    cell = rb'(?:"[^"]*+(?:""[^"]*+)*+"|(?!"))[^%b\r\n]*+' % mark
+    line = rb"(?:%b[%b\r])*+%b\n" % (cell, mark, cell)
+    return re.compile(rb"(?:\xef\xbb\xbf)?+" + line), re.compile(rb"(?:%b)*+" % line)
+
+
+def _end(lines: re.Pattern[bytes], data: bytes) -> int:
+    found = lines.match(data)
+    return found.end() if found else 0

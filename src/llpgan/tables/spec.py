@@ -1,0 +1,251 @@
+"""What a user says of tables."""
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, fields
+from numbers import Integral
+from typing import Any
+
+from llpgan.bags.checks import check_switch, check_tolerance
+from llpgan.bags.known_shares import refuse_beside_within
+from llpgan.tables.encode import Columns
+from llpgan.tables.images import FOLDER_COLUMN
+from llpgan.tables.read import RowStream, missing_column_error
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableSpec:
+    """The description of a user's tables, checked before the tables are read.
+
+    Parameters
+    ----------
+    proportions : table or path, default=None
+        A table with one row per bag: the columns of the bag, and one column per class.
+    bag : str or sequence of str, default=None
+        The column or columns that say which bag a row belongs to. Both tables have them.
+    counts : table or path, default=None
+        A table like ``proportions`` that holds counts, which may refer to a larger population.
+    label : str, default=None
+        A column of labels, which is never used as a feature. Without ``proportions`` and ``counts``, the labels
+        are counted in each bag and then discarded.
+    classes : sequence of str, default=None
+        The columns of ``proportions`` or ``counts`` that are classes. None means all columns but those of the bag.
+    columns : Columns, default=None
+        Which columns are features, and of what kind. None means that it is inferred from their values.
+    image : str, default=None
+        The column that holds the paths of images.
+    image_size : tuple of int, default=None
+        The height and width that all images are resized to. None means that they are not resized.
+    lower : table or path, default=None
+        The smallest possible shares, instead of proportions or counts: a table like ``proportions``.
+    upper : table or path, default=None
+        The largest possible shares.
+    partial : bool, default=False
+        Whether an empty cell of ``proportions`` stands for a share that is not known.
+    within : bool, default=False
+        Whether the shares or counts of a bag with empty cells are those *within* the classes that are given, which
+        then sum to one, and how large a part of the bag these classes are is not known.
+    proportions_sd : float, default=None
+        The standard deviation of noise in the proportions. None means that they are exact.
+    weight : str, default=None
+        A column that says how much each row counts in its bag: survey weights, or counts of identical rows. It is
+        never used as a feature.
+    tolerance : float, default=0.01
+        Proportions whose sum differs from one by at most this much are normalized; larger differences raise an
+        error.
+
+    Raises
+    ------
+    TypeError
+        If a name of a column is not a name, or ``columns`` is not :class:`~llpgan.Columns`.
+    ValueError
+        If options contradict each other.
+    """
+
+    proportions: Any = None
+    bag: str | Sequence[str] | None = None
+    counts: Any = None
+    label: str | None = None
+    classes: Sequence[Hashable] | None = None
+    columns: Columns | None = None
+    image: str | None = None
+    image_size: tuple[int, int] | None = None
+    lower: Any = None
+    upper: Any = None
+    partial: bool = False
+    within: bool = False
+    proportions_sd: float | None = None
+    weight: str | None = None
+    tolerance: float = 0.01
+
+    def __post_init__(self) -> None:
+        if self.weight is not None and not _is_name(self.weight):
+            raise TypeError(f"weight must be the name of a column, got {self.weight!r}")
+        if self.weight is not None and str(self.weight) in [*self.bag_ids, str(self.label)]:
+            raise ValueError(f"column {self.weight!r} is given as weight and as bag or label")
+        if self.label is not None and not _is_name(self.label):
+            raise TypeError(f"label must be the name of a column, got {self.label!r}")
+        if self.label is not None and str(self.label) in self.bag_ids:
+            raise ValueError(
+                f"column {self.label!r} is given as bag and as label: a label tells the class of a row"
+            )
+        if self.classes is not None:
+            check_class_columns(self.classes)
+        if self.columns is not None and not isinstance(self.columns, Columns):
+            raise TypeError(
+                f"columns must be Columns of llpgan.tables, such as Columns(drop=['name']), "
+                f"got a {type(self.columns).__name__}"
+            )
+        if self.image is not None and not isinstance(self.image, str):
+            raise TypeError(f"image must be the name of a column of paths, got {self.image!r}")
+        check_switch(self.partial, "partial")
+        check_switch(self.within, "within")
+        if self.within and self.partial:
+            refuse_beside_within(None, None, partial=True)
+        if self.image_size is not None:
+            _check_size(self.image_size)
+        check_tolerance(self.tolerance)
+
+    @property
+    def bag_ids(self) -> list[str]:
+        """The columns of the bag that the user names; empty for a folder of images."""
+        return [] if self.bag is None else check_names(self.bag, "bag")
+
+    @property
+    def counts_labels(self) -> bool:
+        """Whether labels are counted, because neither proportions nor counts are given."""
+        if self.proportions is not None and self.counts is not None:
+            raise ValueError("give either proportions or counts, and not both")
+        bounds = self.lower is not None or self.upper is not None
+        if bounds and (self.proportions is not None or self.counts is not None):
+            raise ValueError("give either proportions (or counts) or bounds, and not both")
+        none = self.proportions is None and self.counts is None and not bounds
+        if none and self.label is None:
+            raise ValueError("the classes' shares are not known: give proportions, counts, or a label to count")
+        return none
+
+    @property
+    def tables_of_bags(self) -> dict[str, Any]:
+        """The tables with one row per bag that are given, by option."""
+        given = {name: getattr(self, name) for name in ("proportions", "counts", "lower", "upper")}
+        return {name: table for name, table in given.items() if table is not None}
+
+    def bag_columns(self, stream: RowStream) -> list[str]:
+        """Return the columns that say which bag a row belongs to.
+
+        Parameters
+        ----------
+        stream : RowStream
+            The rows.
+
+        Returns
+        -------
+        list of str
+            The names of the columns. For a folder of images, the column of the folder.
+
+        Raises
+        ------
+        ValueError
+            If no column is named and the rows are not a folder of images.
+        """
+        if self.bag is None and stream.image is None:
+            there = ", ".join(map(repr, stream.schema.names)) or "no columns"
+            raise ValueError(f"say which column holds the bag of each row (bag); {stream.name} has {there}")
+        return self.bag_ids or [FOLDER_COLUMN]
+
+    def reserved(self, stream: RowStream) -> list[str]:
+        """Return the columns that are never features: those of bags, labels and weights.
+
+        Parameters
+        ----------
+        stream : RowStream
+            The rows.
+
+        Returns
+        -------
+        list of str
+            The names of the columns.
+        """
+        return [*self.bag_columns(stream), *(str(name) for name in (self.label, self.weight) if name is not None)]
+
+    def check_source(self, stream: RowStream) -> None:
+        """Check that the rows have the named columns, and images if an option needs them.
+
+        Parameters
+        ----------
+        stream : RowStream
+            The rows.
+
+        Raises
+        ------
+        ValueError
+            If a column is missing, or an option does not suit the rows.
+        """
+        image = self.image or stream.image
+        if stream.shape is not None and image is not None:
+            raise ValueError(f"image is a column of paths, but {stream.name} holds its instances as an array")
+        if self.image_size is not None and image is None:
+            raise ValueError(
+                f"image_size is for images, but {stream.name} has none: name the column of their paths (image)"
+            )
+        named = {name: getattr(self, name) for name in ("label", "weight")}
+        wanted = {name: [] if column is None else [str(column)] for name, column in named.items()}
+        wanted = {"bag": self.bag_columns(stream), **wanted}
+        for option, columns in wanted.items():
+            for column in columns:
+                if column not in stream.schema.names:
+                    raise ValueError(f"{option}: {missing_column_error(stream.name, column, stream.schema.names)}")
+
+    def given(self) -> list[str]:
+        """Return the names of the options that are given, except the tolerance.
+
+        Returns
+        -------
+        list of str
+            The names.
+        """
+        values = {option.name: getattr(self, option.name) for option in fields(self)[:-1]}
+        return [name for name, value in values.items() if value is not None and value is not False]
+
+
+def refuse_empty_path(given: Any, option: str) -> None:
+    """Refuse an empty text, which would be the path of the current folder."""
+    if isinstance(given, str) and not given.strip():
+        raise ValueError(f"{option} is an empty text: the path of a file or folder would be right")
+
+
+def check_names(given: Any, option: str) -> list[str]:
+    """One name of a column, or several.
+
+    >>> check_names("state", "bag"), check_names(["state", "county"], "bag")
+    (['state'], ['state', 'county'])
+    """
+    several = [given] if _is_name(given) else given
+    if isinstance(several, str) or not isinstance(several, Sequence) or not all(map(_is_name, several)):
+        raise TypeError(f"{option} must be the name of a column, or a list of names, got {given!r}")
+    if not several:
+        raise ValueError(f"{option} is an empty list: name at least one column")
+    found = [str(name) for name in several]
+    if len(set(found)) < len(found):
+        raise ValueError(f"{option} names a column twice: {found}")
+    return found
+
+
+def check_class_columns(given: Any) -> Sequence[Hashable]:
+    """The columns that are classes: at least two."""
+    listed = given.tolist() if hasattr(given, "tolist") else given
+    if not isinstance(listed, list | tuple) or not all(map(_is_name, listed)):
+        raise TypeError(f"classes must be a list of names of columns, such as ['no', 'yes'], got {given!r}")
+    if len(set(listed)) < max(2, len(listed)):
+        raise ValueError(f"classes must be at least two names that differ, got {listed}")
+    return listed
+
+
+def _is_name(given: Any) -> bool:
+    """Names are text; columns of frames may be numbered too."""
+    return isinstance(given, str | Integral)
+
+
+def _check_size(given: Any) -> None:
+    is_pair = isinstance(given, Sequence) and not isinstance(given, str) and len(given) == 2
+    if not is_pair or not all(isinstance(n, int) and not isinstance(n, bool) and n > 0 for n in given):
+        raise ValueError(f"image_size must be height and width in pixels, such as (32, 32), got {given!r}")

@@ -1,0 +1,324 @@
+"""Rows of tables and arrays as streams of blocks; a table in memory is one block."""
+
+import zipfile
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+from numpy.lib.npyio import NpzFile
+
+from llpgan.bags.on_disk import StoredInstances
+from llpgan.tables.columns import naming_source
+from llpgan.tables.images import is_image, open_folder, open_image
+from llpgan.tables.read import (
+    CsvBlocks,
+    Rows,
+    RowStream,
+    Text,
+    find_separator,
+    read_table,
+    refuse_repeated,
+    source_name,
+    unreadable,
+    usual_text,
+)
+from llpgan.utils.arrays import Array
+
+_OTHER = {NpzFile: "a single array: rename it to .npy", np.ndarray: "an archive of arrays: rename it to .npz"}
+
+
+def open_npy(path: Path) -> Rows:
+    """The instances of a file with one array, memory-mapped."""
+    return Rows(str(path), pa.table({}), _load_array(path, np.ndarray, mmap_mode="r"))
+
+
+def open_npz(path: Path) -> Rows:
+    """Instances are the array of that name, or the only one of two or more dimensions; the others are columns."""
+    with _load_array(path, NpzFile) as archive:
+        arrays = {name: _member(path, archive, name) for name in archive.files}
+    instances = arrays.pop(_name_of_instances(path, arrays))
+    if instances.ndim < 2:
+        raise ValueError(f"{path}: the instances have shape {instances.shape}: (rows, features) would be right")
+    for name, column in arrays.items():
+        if column.shape != (len(instances),):
+            raise ValueError(
+                f"{path}: {name!r} has shape {column.shape}, but there are {len(instances)} instances"
+            )
+    with naming_source(str(path)):
+        return Rows(str(path), read_table(arrays) if arrays else pa.table({}), instances)
+
+
+def rows_of_array(array: Any) -> Rows:
+    """Make rows from an array, whose columns have no names.
+
+    Parameters
+    ----------
+    array : ndarray or StoredInstances
+        The instances.
+
+    Returns
+    -------
+    Rows
+        The rows.
+    """
+    return Rows("the array", pa.table({}), array)
+
+
+@dataclass(frozen=True)
+class ArrayEncoder:
+    """Arrays are instances as they are; all must have the shape of the training's."""
+
+    shape: tuple[int, ...]
+
+    @classmethod
+    def learned(cls, rows: Rows) -> "ArrayEncoder":
+        """From the training instances."""
+        assert rows.array is not None
+        return cls(rows.array.shape[1:])
+
+    @property
+    def features(self) -> None:
+        """Columns of arrays have no names."""
+
+    @property
+    def positions(self) -> dict[str, list[int]]:
+        """Each column of a 2-D array by its number."""
+        return {f"column {i}": [i] for i in range(self.shape[0])} if len(self.shape) == 1 else {}
+
+    @property
+    def notes(self) -> list[str]:
+        """None."""
+        return []
+
+    @property
+    def text_columns(self) -> list[str]:
+        """None."""
+        return []
+
+    def encode(self, rows: Rows) -> Array:
+        """The array itself."""
+        if rows.array is None or rows.array.shape[1:] != self.shape:
+            found = "a table" if rows.array is None else f"instances of shape {rows.array.shape[1:]}"
+            raise ValueError(
+                f"{rows.name} holds {found}, but the model was trained on arrays of shape {self.shape}"
+            )
+        return rows.array
+
+
+def _load_array(path: Path, kind: type, **how: Any) -> Any:
+    """Never with pickled objects, which could run code."""
+    try:
+        loaded = np.load(path, allow_pickle=False, **how)
+    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
+        why = str(error).split(". ")[0]  # without numpy's advice to load pickled objects all the same
+        raise ValueError(f"{path} is not a file of arrays that can be read: {why}") from error
+    if not isinstance(loaded, kind):
+        raise ValueError(f"{path} is {_OTHER[kind]}")
+    return loaded
+
+
+def _member(path: Path, archive: Any, name: str) -> Array:
+    try:
+        return np.asarray(archive[name])
+    except (ValueError, OSError, EOFError, zipfile.BadZipFile, zipfile.LargeZipFile) as error:
+        raise ValueError(f"{path}: the array {name!r} cannot be read: {error}") from error
+
+
+def _name_of_instances(path: Path, arrays: dict[str, Array]) -> str:
+    wide = [name for name, array in arrays.items() if array.ndim > 1]
+    if "instances" in arrays or len(wide) == 1:
+        return "instances" if "instances" in arrays else wide[0]
+    raise ValueError(f"{path} has arrays {', '.join(arrays)}: call the one that holds the instances 'instances'")
+
+
+_ARRAYS = {".npy": open_npy, ".npz": open_npz}
+
+
+def open_rows(source: Any, text: Text = (), ids: Text = ()) -> Rows:
+    """Open the rows of any source, in memory.
+
+    Parameters
+    ----------
+    source : table or path
+        A table (file, frame, dict of columns), an ``.npz`` or ``.npy`` file, a folder of images, or one image.
+    text : collection of str, default=()
+        The columns of a CSV file that are read as text, even if they look like numbers.
+    ids : collection of str, default=()
+        The columns of a CSV file that hold ids, see :func:`read_table`.
+
+    Returns
+    -------
+    Rows
+        The rows.
+
+    Examples
+    --------
+    >>> open_rows({"age": [31, 47]}).column("age").to_pylist()
+    [31, 47]
+    """
+    if isinstance(source, Rows):
+        return source
+    path = Path(source) if isinstance(source, str | Path) else None
+    if path is not None and path.is_dir():
+        from llpgan.tables.store import is_store
+
+        if is_store(path):
+            raise ValueError(f"{path} is a store of bags; give the file or folder that it was made from")
+        return open_folder(path)
+    if path is not None and path.is_file() and is_image(path):
+        return open_image(path)
+    if path is not None and path.is_file() and path.suffix in _ARRAYS:
+        return _ARRAYS[path.suffix](path)
+    folder = Path() if path is None else path.parent
+    return Rows(source_name(source), read_table(source, text, ids), folder=folder)
+
+
+PARQUET, CSV, TSV = ".parquet", (".csv", ".csv.gz"), (".tsv", ".tsv.gz")
+_READING = {"buffer_size": 2**20, "pre_buffer": False}  # a bit of each column; else whole row groups, all kept
+
+
+def open_stream(source: Any, text: Text = (), ids: Text = ()) -> RowStream:
+    """Open the rows of any source, to be read part by part.
+
+    Parameters
+    ----------
+    source : table or path
+        A Parquet file or a folder of Parquet files, a CSV file, or anything else that :func:`open_rows` takes.
+    text : collection of str, default=()
+        The columns of a CSV file that are read as text, even if they look like numbers.
+    ids : collection of str, default=()
+        The columns of a CSV file that hold ids, see :func:`read_table`.
+
+    Returns
+    -------
+    RowStream
+        The rows.
+
+    Examples
+    --------
+    >>> stream = open_stream({"age": [31, 47, 28]})
+    >>> [(rows.first_row, rows.column("age").to_pylist()) for rows in stream.rows(2)]
+    [(0, [31, 47]), (2, [28])]
+    """
+    path = Path(source) if isinstance(source, str | Path) else None
+    if path is not None and (files := _parquet_files(path)):
+        return _stream_parquet(path, files)
+    if path is not None and path.is_file() and _is_csv(path):
+        return _stream_csv(path, text, ids)
+    return stream_rows(open_rows(source, text, ids))
+
+
+def read_whole(rows: Rows) -> RowStream:
+    """Rows that are in memory, in one part."""
+    shape = None if rows.array is None else rows.array.shape[1:]
+    return RowStream(rows.name, rows.table.schema, lambda _: iter([rows]), shape, rows.image, is_whole=True)
+
+
+def stream_rows(rows: Rows) -> RowStream:
+    """Rows that are in memory, or an array that is in a file."""
+    if rows.array is not None and rows.array.ndim == 0:
+        return RowStream(rows.name, rows.table.schema, lambda _: iter([rows]), shape=())
+    if rows.array is not None:
+        return _stream_array(rows, _decode_dictionaries(rows.array))
+
+    def parts(n_rows: int) -> Iterator[Rows]:
+        for start in range(0, len(rows), n_rows):
+            yield replace(rows, table=rows.table.slice(start, n_rows), first_row=start)
+
+    return RowStream(rows.name, rows.table.schema, parts, image=rows.image)
+
+
+def _decode_dictionaries(array: Any) -> Any:
+    """An array in a file that is read and not mapped, since pages that were seen would stay in memory."""
+    can_be_read = isinstance(array, np.memmap) and array.filename is not None and array.flags.c_contiguous
+    return StoredInstances(array.filename) if can_be_read else array
+
+
+def _stream_array(rows: Rows, array: Any) -> RowStream:
+    def parts(n_rows: int) -> Iterator[Rows]:
+        for start in range(0, len(array), n_rows):
+            table = rows.table.slice(start, n_rows)
+            yield replace(rows, table=table, array=array[start : start + n_rows], first_row=start)
+
+    return RowStream(rows.name, rows.table.schema, parts, shape=array.shape[1:])
+
+
+def _stream_tables(
+    name: str, schema: pa.Schema, tables: Callable[[int], Iterable[pa.Table]], folder: Path
+) -> RowStream:
+    refuse_repeated(name, schema.names)
+
+    def parts(n_rows: int) -> Iterator[Rows]:
+        first_row = 0
+        with unreadable(name):
+            for table in split_evenly(tables(n_rows), n_rows):
+                yield Rows(name, usual_text(table), folder=folder, first_row=first_row)
+                first_row += len(table)
+        if first_row == 0:
+            raise ValueError(f"{name} is empty: it has columns {schema.names}, but no rows")
+
+    return RowStream(name, schema, parts)
+
+
+def split_evenly(tables: Iterable[pa.Table], n_rows: int) -> Iterator[pa.Table]:
+    """The same rows in tables of so many, but for the last.
+
+    >>> [len(part) for part in split_evenly([pa.table({"x": range(n)}) for n in (1, 4, 2)], 3)]
+    [3, 3, 1]
+    """
+    waiting: list[pa.Table] = []
+    for table in tables:
+        waiting.append(table)
+        if sum(map(len, waiting)) >= n_rows:
+            whole = pa.concat_tables(waiting)
+            last = len(whole) // n_rows * n_rows
+            yield from (whole.slice(start, n_rows) for start in range(0, last, n_rows))
+            waiting = [whole.slice(last)] if last < len(whole) else []
+    if sum(map(len, waiting)):
+        yield pa.concat_tables(waiting)
+
+
+def _stream_csv(path: Path, text: Text, ids: Text) -> RowStream:
+    with unreadable(str(path)):
+        delimiter = "\t" if path.name.lower().endswith(TSV) else find_separator(path)
+        blocks = CsvBlocks.opened(path, delimiter, {name: pa.string() for name in text}, ids)
+    return _stream_tables(str(path), pa.schema(blocks.types.items()), lambda _: blocks, path.parent)
+
+
+def _is_csv(path: Path) -> bool:
+    return path.name.lower().endswith((*CSV, *TSV))
+
+
+def _stream_parquet(path: Path, files: list[Path]) -> RowStream:
+    schemas = [_schema_of(file) for file in files]
+    for file, schema in zip(files, schemas, strict=True):
+        if lacking := set(schemas[0].names) ^ set(schema.names):
+            raise ValueError(f"{file} and {files[0]} do not both have a column {min(lacking)!r}")
+    try:
+        schema = pa.unify_schemas(schemas, promote_options="permissive").remove_metadata()
+    except pa.ArrowException as error:
+        raise ValueError(f"{path}: its files hold different types: {error}") from None
+
+    def tables(n_rows: int) -> Iterator[pa.Table]:
+        for file in files:
+            with pa.parquet.ParquetFile(file, **_READING) as opened:
+                for batch in opened.iter_batches(n_rows, columns=schema.names):
+                    yield pa.Table.from_batches([batch]).select(schema.names).cast(schema)
+
+    return _stream_tables(str(path), schema, tables, path.parent)
+
+
+def _parquet_files(path: Path) -> list[Path]:
+    if path.is_dir():
+        visible = (file for file in path.iterdir() if not file.name.startswith("."))
+        return sorted(file for file in visible if file.name.lower().endswith(PARQUET) and file.is_file())
+    return [path] if path.name.lower().endswith(PARQUET) and path.is_file() else []
+
+
+def _schema_of(file: Path) -> pa.Schema:
+    with unreadable(str(file)):
+        return pa.parquet.read_schema(file)

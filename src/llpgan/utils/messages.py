@@ -1,0 +1,244 @@
+"""Wording of messages: suggestions, addresses, where a warning comes from, and HTML for notebooks."""
+
+import re
+import sys
+import warnings
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from difflib import get_close_matches
+from html import escape
+from itertools import islice
+from types import FrameType
+from typing import Any
+from unicodedata import normalize
+
+import numpy as np
+from numpy.typing import NDArray
+
+from llpgan.utils.arrays import Array, check_argument, check_labels, check_numbers, is_frame
+
+_ADDRESS = re.compile(r" at 0x[0-9a-f]+")
+
+
+def remove_addresses(text: str) -> str:
+    """The representation of an object without its place in memory, which differs each time.
+
+    >>> remove_addresses("<bound method Flip.half of <Flip object at 0x7f31d2>>")
+    '<bound method Flip.half of <Flip object>>'
+    """
+    return _ADDRESS.sub("", text)
+
+
+_BETWEEN = ("sklearn.", "joblib.")
+_WARNED: set[tuple[str, int, str]] = set()
+
+
+def is_called_by_scikit_learn() -> bool:
+    """Whether scikit-learn called the function that asks."""
+    return _is_between(sys._getframe(2))
+
+
+def warn_once(text: str, about: str) -> None:
+    """Warn at the user's line that called the function that warns.
+
+    Where scikit-learn stands between, it may call again and again for that line: one warning is enough. (Python's
+    own filter forgets what it has shown whenever filters change, as they do in many fits.)
+
+    Parameters
+    ----------
+    text : str
+        Of the warning.
+    about : str
+        What it is about; the same line may be warned of several things.
+    """
+    frame, level = sys._getframe(2), 3
+    while _is_between(frame) and frame.f_back is not None:
+        frame, level = frame.f_back, level + 1
+    place = (frame.f_code.co_filename, frame.f_lineno, about)
+    if level == 3 or place not in _WARNED:
+        warnings.warn(text, stacklevel=level)
+    _WARNED.add(place)
+
+
+def warn_user(text: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the line of the user's that called this library, however deep inside it the reason was found."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and str(frame.f_globals.get("__name__")).startswith("llpgan."):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(text, category, stacklevel=level)
+
+
+def _is_between(frame: FrameType) -> bool:
+    return str(frame.f_globals.get("__name__")).startswith(_BETWEEN)
+
+
+_MOST_COMPARED = 10_000  # names; to compare with more takes longer than a message is worth
+_FEW = 5
+
+
+def did_you_mean(name: Hashable, available: Iterable[Hashable], none: str = "there is none") -> str:
+    """The end of a message on a name that is not there: a few of those that are, and which may be meant.
+
+    >>> did_you_mean(" ohio", ["Iowa", "Ohio"])
+    "; there are 'Iowa', 'Ohio'. Did you mean 'Ohio'?"
+    >>> did_you_mean("Utah", range(100))
+    '; there are 0, 1, 2, 3, 4 and 95 more'
+    """
+    there = list(available)
+    if not there:
+        return f"; {none}"
+    shown = ", ".join(map(repr, there[:_FEW]))
+    more = f" and {len(there) - _FEW} more" if len(there) > _FEW else ""
+    meant = _closest(name, there)
+    asked = "" if meant is None else f". Did you mean {meant!r}?{_if_alike(name, meant)}"
+    return f"; there are {shown}{more}{asked}"
+
+
+def and_more(names: Sequence[Any]) -> str:
+    """How many other names there are.
+
+    >>> and_more(["Ohio", "Iowa", "Utah"])
+    ' (and 2 more)'
+    """
+    return f" (and {len(names) - 1} more)" if len(names) > 1 else ""
+
+
+def _closest(name: Hashable, there: Iterable[Hashable]) -> Hashable | None:
+    """The same name but for case, spaces, signs and type; else the most similar one."""
+    by_text: dict[str, Hashable] = {}
+    for other in islice(there, _MOST_COMPARED):
+        by_text.setdefault(_bare(other), other)
+    found = get_close_matches(_bare(name), by_text, n=1, cutoff=0.75)
+    return by_text[found[0]] if found else None
+
+
+def _if_alike(name: Hashable, meant: Hashable) -> str:
+    """Why two names differ that look alike: macOS writes accents of file names as characters of their own."""
+    are_text = isinstance(name, str) and isinstance(meant, str)
+    if not are_text or normalize("NFC", str(name)) != normalize("NFC", str(meant)):
+        return ""
+    return " Both look alike, but one has its accents as characters of their own (Unicode NFD): write both in NFC"
+
+
+def _bare(name: Hashable) -> str:
+    text = " ".join(str(part) for part in name) if isinstance(name, tuple) else str(name)
+    return "".join(letter for letter in text.casefold() if letter.isalnum()) or text
+
+
+def match_labels(labels: Any, classes: Array, name: str) -> Array:
+    """The labels as the classes have them: the same values, or the same in words (0 and '0').
+
+    A label that is no class stays as it is, and is then never right; where all are such, that is an error.
+
+    >>> match_labels([1, 0, 1], np.array(["0", "1"]), "y").tolist()
+    ['1', '0', '1']
+    """
+    found, index = np.unique(check_labels(labels, name), return_inverse=True)
+    values = found.tolist()
+    places = [_place(value, classes.tolist()) for value in values]
+    if all(place is None for place in places):
+        raise ValueError(f"{name}: no label is one of the classes {_few(classes)}; there are {_few(found)}")
+    named = np.empty(len(values), dtype=object)
+    known = classes.tolist()
+    named[:] = [value if place is None else known[place] for value, place in zip(values, places, strict=True)]
+    return named[index]
+
+
+def match_columns(table: Any, classes: Array, name: str) -> NDArray[np.float64]:
+    """The proportions of each row in the order of the classes: a frame's by the names of its columns.
+
+    >>> import pandas as pd
+    >>> match_columns(pd.DataFrame({"yes": [0.75], "no": [0.25]}), np.array(["no", "yes"]), "y")
+    array([[0.25, 0.75]])
+    """
+    with check_argument(name):
+        rows = check_numbers(table, name).astype(np.float64)
+        if rows.ndim != 2 or rows.shape[1] != len(classes):
+            raise ValueError(
+                f"proportions need one column for each of the {len(classes)} classes {_few(classes)}, got an "
+                f"array of shape {rows.shape}"
+            )
+        if not is_frame(table):
+            return rows
+        return rows[:, [_column_of(cls, list(table.columns)) for cls in classes.tolist()]]
+
+
+def _column_of(name: Hashable, columns: Sequence[Hashable]) -> int:
+    place = _place(name, columns)
+    if place is None:
+        raise ValueError(f"no column for the class {name!r}{did_you_mean(name, columns)}")
+    return place
+
+
+def _place(name: Hashable, names: Sequence[Hashable]) -> int | None:
+    """Where a name is among others: itself, or the only one that reads the same."""
+    if name in names:
+        return names.index(name)
+    alike = [place for place, other in enumerate(names) if _text(other) == _text(name)]
+    return alike[0] if len(alike) == 1 else None
+
+
+def _text(name: Any) -> str:
+    """0, 0.0 and '0' read the same."""
+    return str(int(name)) if isinstance(name, float) and name.is_integer() else str(name)
+
+
+def _few(names: Array) -> str:
+    shown = ", ".join(map(repr, names.tolist()[:5]))
+    return shown + (" ..." if len(names) > 5 else "")
+
+
+_CELL = "text-align:right;padding:2px 10px"
+_FIRST = "text-align:left;padding:2px 10px"
+
+
+def html_table(columns: Mapping[str, Sequence[Any]], caption: str, *, most: int = 12, note: str = "") -> str:
+    """A table with a caption; of a long one the first rows, and how many more there are.
+
+    It takes its colours from the notebook, light or dark.
+
+    Parameters
+    ----------
+    columns : mapping of str to sequence
+        What each cell shows, by column; numbers as the caller formats them.
+    caption : str
+        Stands above the table.
+    most : int, default=12
+        How many rows are shown.
+    note : str, default=""
+        Stands below the table.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> html_table({"bag": ["<a>"], "error": ["1 %"]}, "1 bag")[:30]
+    '<div><strong>1 bag</strong><ta'
+    """
+    rows = list(zip(*columns.values(), strict=True))
+    head = "".join(_cell("th", name, place) for place, name in enumerate(columns))
+    body = "".join(
+        f"<tr>{''.join(_cell('td', value, place) for place, value in enumerate(row))}</tr>" for row in rows[:most]
+    )
+    more = f"and {len(rows) - most:,} more" if len(rows) > most else ""
+    below = "".join(f"<div>{escape(text)}</div>" for text in (more, note) if text)
+    table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return f"<div><strong>{escape(caption)}</strong>{table}{below}</div>"
+
+
+def _cell(tag: str, value: Any, place: int) -> str:
+    scope = ' scope="col"' if tag == "th" else ""
+    return f'<{tag}{scope} style="{_CELL if place else _FIRST}">{escape(str(value))}</{tag}>'
+
+
+def format_seconds(seconds: float) -> str:
+    """A length of time as people say it.
+
+    >>> format_seconds(4), format_seconds(90), format_seconds(7000), format_seconds(1e6)
+    ('4 s', '2 min', '1.9 h', '12 days')
+    """
+    for unit, length, least in (("days", 86_400, 172_800), ("h", 3600, 5400), ("min", 60, 60)):
+        if seconds >= least:
+            return f"{seconds / length:.{1 if unit == 'h' else 0}f} {unit}"
+    return f"{seconds:.0f} s"

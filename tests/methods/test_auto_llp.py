@@ -1,0 +1,103 @@
+import numpy as np
+import pytest
+
+from llpgan import AutoLLP, BagLogistic, Bags, load, save
+from llpgan.methods import auto_llp
+from llpgan.persistence.onnx import to_onnx
+
+
+@pytest.fixture(scope="module")
+def random_bags():
+    """Two classes that no line parts, in bags of ten."""
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(1200, 2))
+    return Bags.from_labels(rows, (np.hypot(*rows.T) < 1).astype(int), np.arange(1200) // 10)
+
+
+@pytest.fixture(scope="module")
+def label_shift():
+    rng = np.random.default_rng(1)
+    groups = np.repeat(range(4), 500)
+    labels = (rng.random(2000) < np.array([0.2, 0.4, 0.6, 0.8])[groups]).astype(int)
+    return Bags.from_labels(rng.normal(size=(2000, 2)) + labels[:, None], labels, groups)
+
+
+def test_trees_alone_are_taken_where_held_out_bags_are_sure(random_bags):
+    model = AutoLLP(random_state=0).fit_bags(random_bags)
+    assert [row["method"] for row in model.tried_] == ["BagBoosting", "BagLogistic"]
+    assert [row["weight"] for row in model.tried_] == [1, 0]
+    assert model.tried_[0]["held_out_loss"] < model.tried_[1]["held_out_loss"]
+    assert [type(part).__name__ for part in model.models_] == ["BagBoosting"]
+    assert "BagLogistic with weight 0.00" in model.chosen_
+
+
+def test_under_label_shift_trees_count_for_two_thirds(label_shift):
+    model = AutoLLP(random_state=0).fit_bags(label_shift)
+    assert model.models_[0].bag_shift_ == "label"
+    np.testing.assert_allclose(model.weights_, [2 / 3, 1 / 3])
+    each = [part.predict_proba(label_shift.instances) for part in model.models_]
+    expected = 2 / 3 * each[0] + 1 / 3 * each[1]
+    np.testing.assert_allclose(model.predict_proba(label_shift.instances), expected)
+
+
+def test_few_bags_by_a_feature_are_learned_by_the_linear_model_alone(rng):
+    groups = np.repeat(range(5), 100)
+    rows = rng.normal(size=(500, 2)) + groups[:, None]
+    labels = (rng.random(500) < 0.15 * groups + 0.1).astype(int)
+    model = AutoLLP(random_state=0).fit(rows, labels, groups=groups)
+    assert [row["method"] for row in model.tried_] == ["BagLogistic"]
+
+
+def test_the_linear_model_gets_the_time_that_is_left(label_shift, monkeypatch):
+    """By a clock that says that everything takes so long."""
+    now = iter(np.arange(0, 1e6, 10.0))
+    monkeypatch.setattr(auto_llp.time, "perf_counter", lambda: float(next(now)))
+    little = AutoLLP(random_state=0, time_limit=1.0).fit_bags(label_shift)
+    assert [row["method"] for row in little.tried_] == ["BagBoosting"]
+    enough = AutoLLP(random_state=0, time_limit=130.0).fit_bags(label_shift)
+    assert [row["method"] for row in enough.tried_] == ["BagBoosting", "BagLogistic"]
+    assert 3 <= enough.models_[1].n_resamples < 20
+
+
+def test_saved_and_exported_models_predict_the_same(label_shift, tmp_path):
+    onnxruntime = pytest.importorskip("onnxruntime")
+    model = AutoLLP(random_state=0).fit_bags(label_shift)
+    rows = label_shift.instances
+    save(model, tmp_path / "model")
+    loaded = load(tmp_path / "model")
+    np.testing.assert_array_equal(loaded.predict_proba(rows), model.predict_proba(rows))
+    assert loaded.chosen_ == model.chosen_
+    session = onnxruntime.InferenceSession(to_onnx(loaded).SerializeToString())
+    found = session.run(["probabilities"], {"instances": rows})[0]
+    np.testing.assert_allclose(found, model.predict_proba(rows), atol=1e-5)
+
+
+def test_an_impossible_time_limit_is_refused(bags):
+    with pytest.raises(ValueError, match="time_limit"):
+        AutoLLP(time_limit=0.0).fit_bags(bags)
+
+
+def natural_bags(n_bags):
+    """Bags that differ by a feature, in which a line tells the classes apart."""
+    rng = np.random.default_rng(2)
+    groups = np.repeat(range(n_bags), 40)
+    rows = rng.normal(size=(len(groups), 3)) + rng.normal(size=(n_bags, 3))[groups]
+    labels = (rng.random(len(groups)) < 1 / (1 + np.exp(-2 * rows[:, 0]))).astype(int)
+    return Bags.from_labels(rows, labels, groups)
+
+
+@pytest.mark.parametrize("n_bags", [10, 25])
+def test_of_few_bags_trees_count_less_and_neither_method_is_left_out(n_bags):
+    model = AutoLLP(random_state=0).fit_bags(natural_bags(n_bags))
+    assert model.models_[0].bag_shift_ == "covariate"
+    np.testing.assert_allclose(model.weights_, [n_bags / (n_bags + 50), 50 / (n_bags + 50)])
+    assert model.models_[1].get_params() == BagLogistic(random_state=model.models_[1].random_state).get_params()
+
+
+def test_the_linear_model_has_its_usual_settings_under_label_shift(rng):
+    shares = np.linspace(0.1, 0.9, 12)
+    groups = np.repeat(range(12), 100)
+    labels = (rng.random(1200) < shares[groups]).astype(int)
+    model = AutoLLP(random_state=0).fit(rng.normal(size=(1200, 2)) + labels[:, None], labels, groups=groups)
+    assert model.models_[0].bag_shift_ == "label"
+    assert model.models_[1].get_params() == BagLogistic(random_state=model.models_[1].random_state).get_params()

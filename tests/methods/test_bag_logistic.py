@@ -1,0 +1,158 @@
+import os
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.optimize import check_grad, minimize
+from sklearn.linear_model import LogisticRegression
+
+from llpgan import BagLogistic, Bags
+from llpgan.bags.on_disk import StoredInstances
+from llpgan.methods.bag_logistic import BagCrossEntropies
+from llpgan.methods.lbfgs import minimize_side_by_side
+from llpgan.methods.linear import bag_blocks
+
+
+@pytest.fixture
+def three_classes(rng):
+    labels = rng.integers(3, size=60)
+    return Bags.from_labels(
+        rng.normal(size=(60, 2)) + np.eye(3)[labels, :2], labels, np.sort(rng.integers(9, size=60))
+    )
+
+
+def plain_loss(bags, weights, class_scores):
+    """Bag by bag, row by row."""
+    total = 0.0
+    for bag in range(bags.n_bags):
+        rows = bags.rows_of(bag)
+        odds = np.exp(class_scores[:, rows])
+        mean = (odds / odds.sum(axis=0)).mean(axis=1)
+        total -= weights[bag] * sum(p * np.log(q) for p, q in zip(bags.proportions[bag], mean, strict=True))
+    return total
+
+
+def losses_of(bags, weights, penalty=0.0):
+    """Of three classifiers, over blocks of a few rows."""
+    blocks = bag_blocks(bags, lambda instances: instances, rows_a_block=10)
+    assert len(blocks) > 1
+    return BagCrossEntropies(bags, blocks, weights, penalty)
+
+
+def points_for(bags, rng, n=3):
+    outputs = bags.n_classes if bags.n_classes > 2 else 1
+    return rng.normal(size=(n, outputs * (bags.instances.shape[1] + 1)))
+
+
+def test_the_loss_is_the_bags_cross_entropy(three_classes, bags, rng):
+    for some in (three_classes, bags):
+        weights, points = rng.random((3, some.n_bags)), points_for(some, rng, n=2)
+        values, _ = losses_of(some, weights)(points, np.array([2, 0]))
+        features = np.column_stack([some.instances, np.ones(len(some.instances))])
+        for value, point, of_bags in zip(values, points, weights[[2, 0]], strict=True):
+            scores = point.reshape(-1, features.shape[1]) @ features.T
+            class_scores = scores if some.n_classes == 3 else np.vstack([-scores / 2, scores / 2])
+            assert value == pytest.approx(plain_loss(some, of_bags, class_scores))
+
+
+def test_the_slope_is_the_losss(three_classes, bags, rng):
+    weighted = replace(three_classes, weights=rng.random(60))
+    bounded = Bags.from_arrays(
+        three_classes.instances,
+        three_classes.bag_index,
+        lower=three_classes.proportions * 0.9,
+        upper=three_classes.proportions * 0.9 + 0.1,
+    )
+    for some in (three_classes, bags, weighted, bounded):
+        losses, (at,) = losses_of(some, rng.random((1, some.n_bags)), penalty=0.1), points_for(some, rng, n=1)
+        only = np.array([0])
+        error = check_grad(
+            lambda x, losses=losses, only=only: losses(x[None], only)[0][0],
+            lambda x, losses=losses, only=only: losses(x[None], only)[1][0],
+            at,
+        )
+        assert error < 1e-5
+
+
+def test_searches_side_by_side_are_those_of_scipy(bags, rng):
+    weights = rng.multinomial(bags.n_bags, np.full(bags.n_bags, 1 / bags.n_bags), size=4) / bags.n_bags
+    losses = losses_of(bags, weights, penalty=1e-3)
+    found = minimize_side_by_side(losses, np.zeros((4, bags.instances.shape[1] + 1)), tol=1e-4)
+    options = {"gtol": 1e-4, "ftol": 0.0}
+    for number, alone in enumerate(found):
+        only = np.array([number])
+
+        def one(x, only=only):
+            value, slope = losses(x[None], only)
+            return value[0], slope[0]
+
+        expected = minimize(one, np.zeros_like(alone), jac=True, method="L-BFGS-B", options=options).x
+        np.testing.assert_allclose(alone, expected, atol=1e-9)
+
+
+def test_bags_in_a_file_are_learned_as_those_in_memory(bags, tmp_path):
+    np.save(tmp_path / "rows.npy", bags.instances)
+    stored = replace(bags, instances=StoredInstances(tmp_path / "rows.npy"))
+    one, other = (BagLogistic(n_resamples=2, random_state=0).fit_bags(some) for some in (bags, stored))
+    np.testing.assert_array_equal(one.predict_proba(bags.instances), other.predict_proba(stored))
+
+
+def test_held_out_means_are_those_of_the_resamples_without_a_bag(bags):
+    model = BagLogistic(n_resamples=5, random_state=0).fit_bags(bags)
+    each = []
+    for linear in model.models_:
+        alone = BagLogistic(n_resamples=0).fit_bags(bags)
+        alone.models_ = [linear]
+        each.append(bags.means(alone.predict_proba(bags.instances)))
+    unseen = model._draws(bags.n_bags) == 0
+    for bag, found in enumerate(model.held_out_means(bags)):
+        without = [means[bag] for means, left_out in zip(each, unseen[:, bag], strict=True) if left_out]
+        expected = np.mean(without, axis=0) if without else np.full(2, np.nan)
+        np.testing.assert_allclose(found, expected)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_bags_of_one_are_logistic_regression(n_classes, rng):
+    labels = rng.integers(n_classes, size=90)
+    instances = rng.normal(size=(90, 3)) + np.eye(3)[labels]
+    model = BagLogistic(C=0.7, n_resamples=0, standardize=False, tol=1e-8).fit(instances, labels)
+    expected = LogisticRegression(C=0.7, tol=1e-8).fit(instances, labels)
+    np.testing.assert_allclose(model.predict_proba(instances), expected.predict_proba(instances), atol=1e-5)
+
+
+def test_outliers_are_bent(bags):
+    far = np.array(bags.instances)
+    far[0] = 1e6
+    straight, limited = (BagLogistic(n_resamples=0, limit=limit).fit_bags(bags) for limit in (None, 3.0))
+    assert np.abs(straight._rows(far)).max() > 1e5
+    assert np.abs(limited._rows(far)).max() <= 3
+
+
+def test_resamples_are_averaged(bags):
+    model = BagLogistic(n_resamples=3, random_state=0).fit_bags(bags)
+    assert len(model.models_) == 3
+    each = []
+    for linear in model.models_:
+        alone = BagLogistic(n_resamples=0).fit_bags(bags)
+        alone.models_ = [linear]
+        each.append(alone.predict_proba(bags.instances))
+    np.testing.assert_allclose(model.predict_proba(bags.instances), np.mean(each, axis=0))
+
+
+def test_the_seed_draws_the_resamples(bags):
+    one, same, other = (
+        BagLogistic(random_state=seed, n_resamples=3).fit_bags(bags).predict_proba(bags.instances)
+        for seed in (1, 1, 2)
+    )
+    np.testing.assert_array_equal(one, same)
+    assert not np.array_equal(one, other)
+
+
+def test_the_number_of_threads_changes_nothing(bags, monkeypatch):
+    found = []
+    for n_cores in (1, 3):
+        monkeypatch.setattr(os, "sched_getaffinity", lambda _, n=n_cores: set(range(n)), raising=False)
+        losses = losses_of(bags, np.full((2, bags.n_bags), 0.1))
+        found.append(losses(np.ones((2, bags.instances.shape[1] + 1)), np.arange(2)))
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_array_equal(one, other)
