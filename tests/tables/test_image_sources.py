@@ -11,7 +11,7 @@ from PIL import Image
 
 from llpgan import Bags
 from llpgan.tables import open_rows
-from llpgan.tables.images import ImageEncoder
+from llpgan.tables.images import ImageEncoder, open_folder
 
 RESULTS = {"folder": ["cats", "dogs"], "no": [0.5, 0.25], "yes": [0.5, 0.75]}
 BY_PATH = {"bag": ["a", "b"], "no": [0.5, 0.25], "yes": [0.5, 0.75]}
@@ -168,13 +168,32 @@ def test_rare_formats_are_images_too(tmp_path, save, ending):
     assert Bags.from_tables(tmp_path, RESULTS).sizes.tolist() == [1, 2]
 
 
-def test_an_image_of_another_size(tmp_path, save):
+def test_images_of_different_sizes_are_brought_to_the_middle_one(tmp_path, save):
     save("cats/1.png", (6, 5))
+    save("cats/2.png", (8, 10))
     save("dogs/1.png", (7, 5))
-    assert refused(tmp_path) == (
-        f"{tmp_path}, row 1: {tmp_path}/dogs/1.png is 5 x 7 pixels, but the others are 5 x 6: bring all to one "
-        f"size (image_size), or those to predict to that of the others (resize)"
-    )
+    with pytest.warns(UserWarning, match="image sizes differ, 5 to 10 pixels a side"):
+        bags = Bags.from_tables(tmp_path, RESULTS)
+    assert bags.instances.shape == (3, 1, 7, 5)
+    assert bags.encoder.resize
+    assert bags.encoder.notes == [
+        "image sizes differ, 5 to 10 pixels a side: resized to 5 x 7, grey (image_size sets another size)"
+    ]
+
+
+def test_the_shorter_side_of_images_of_different_sizes_is_at_most_64_pixels(tmp_path, save):
+    save("cats/1.png", (128, 256))
+    save("dogs/1.png", (128, 250))
+    with pytest.warns(UserWarning, match="resized to 126 x 64"):
+        assert Bags.from_tables(tmp_path, RESULTS).instances.shape == (2, 1, 64, 126)
+
+
+def test_a_new_image_of_another_size_than_all_of_the_training_is_refused(tmp_path, save):
+    save("cats/1.png", (6, 5))
+    encoder = Bags.from_tables(tmp_path, {"folder": ["cats"], "no": [0.5], "yes": [0.5]}).encoder
+    save("new/1.png", (7, 5))
+    with pytest.raises(ValueError, match="is 5 x 7 pixels, but the others are 5 x 6: bring all to one size"):
+        encoder.encode(open_folder(tmp_path / "new"))
 
 
 @pytest.mark.parametrize(("dtype", "ending"), [(np.uint16, "png"), (np.int32, "tif"), (np.float32, "tif")])

@@ -176,7 +176,9 @@ class Bags:
         image : str, default=None
             The column that holds the paths of images.
         image_size : tuple of int, default=None
-            The height and width that all images are resized to. None means that they are not resized.
+            The height and width that all images are resized to. None means that images of one size keep it, and
+            that images of different sizes are resized to their median height and width, at most 64 pixels for
+            the shorter.
         lower : table or path, default=None
             A table like ``proportions`` with the smallest possible shares, instead of proportions or counts.
         upper : table or path, default=None

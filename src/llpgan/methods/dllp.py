@@ -411,7 +411,8 @@ class LLPDC(DLLPVariant):
         instance.
     confidence : float, default=0.6
         The smallest predicted probability of a label that is learned. Soft labels are all learned.
-    view : {"shifts", "shifts_and_flips", "distortions", "distortions_and_flips"} or callable, default=None
+    view : {"shifts", "shifts_and_flips", "slight_shifts_and_flips", "distortions", "distortions_and_flips"} \
+            or callable, default=None
         The random change of the images on which labels are learned, as in ``augment``. The labels are made from
         images without this change. None means that labels are learned on the same instances.
     ramp_until : float, default=0.0

@@ -149,7 +149,7 @@ class Survey:
         with naming_source(self.stream.name):
             encoder = self._first or TableEncoder.of(self.summaries.values(), self.columns)
             self.unsuspected = [name for name, few in self.few.items() if not self._is_suspect(name, few)]
-        if isinstance(encoder, TableEncoder):
+        if isinstance(encoder, TableEncoder) or (isinstance(encoder, ImageEncoder) and encoder.differing):
             for note in encoder.notes:
                 warn_user(note)
         self.encoder = encoder

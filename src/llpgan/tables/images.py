@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +18,8 @@ IMAGE_COLUMN, FOLDER_COLUMN = "image", "folder"
 _GREY = ("1", "L", "LA")
 _WIDE = ("I", "F")  # whole numbers of 16 and 32 bits, and floats: Pillow would cut them off at 255
 _WIDE_CHANNELS = ";16"  # in how Pillow reads colours of 16 bits, of which it keeps the upper half alone
+_SHORTER_SIDE = 64  # pixels at most, of images whose sizes differ
+_ORIENTATION, _TURNED = 0x0112, (5, 6, 7, 8)  # in EXIF data: the image is stored on its side
 _IN_COLOUR = 2.0  # the mean difference between two channels, from which an image is not a grey one saved in colour
 _USUAL_ENDINGS = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp")
 _RARE_ENDINGS = (".jpe", ".jfif", ".jp2", ".ppm", ".pgm", ".pbm", ".avif", ".heic", ".heif", ".dcm")
@@ -59,19 +62,32 @@ class ImageEncoder:
         Channels (one for grey, three for colour), height and width.
     resize : bool, default=False
         Whether images of another size are brought to this one; else they are refused.
+    differing : tuple of int, default=None
+        The shortest and the longest side of the images, if their sizes differ and none was given.
     """
 
     column: str
     shape: tuple[int, int, int]
     resize: bool = False
+    differing: tuple[int, int] | None = None
 
     @classmethod
     def learned(cls, rows: Rows, column: str, size: tuple[int, int] | None = None) -> "ImageEncoder":
-        """In grey if the first image is; of its size, unless a size (height, width) is given."""
+        """In grey if the first image is; of the size (height, width) that is given, or that all images have.
+
+        If sizes differ, images are brought to the median height and width, of which the shorter is at most 64.
+        """
         first = _open(*next(_paths(rows, column)))
         channels = 1 if first.mode in _GREY else 3
-        height, width = size or (first.height, first.width)
-        return cls(column, (channels, height, width), resize=size is not None)
+        if size is not None:
+            return cls(column, (channels, *size), resize=True)
+        sizes = {(first.height, first.width), *_sizes(rows, column)}
+        if len(sizes) == 1:
+            return cls(column, (channels, first.height, first.width))
+        middle = np.median([*_sizes(rows, column)], axis=0)
+        height, width = (max(1, round(side * min(1, _SHORTER_SIDE / middle.min()))) for side in middle.tolist())
+        sides = [side for pair in sizes for side in pair]
+        return cls(column, (channels, height, width), resize=True, differing=(min(sides), max(sides)))
 
     @property
     def features(self) -> None:
@@ -86,7 +102,14 @@ class ImageEncoder:
     def notes(self) -> list[str]:
         """What images became."""
         channels, height, width = self.shape
-        return [f"images are {width} x {height} pixels, {'grey' if channels == 1 else 'in colour'}"]
+        colour = "grey" if channels == 1 else "in colour"
+        if self.differing is None:
+            return [f"images are {width} x {height} pixels, {colour}"]
+        least, most = self.differing
+        return [
+            f"image sizes differ, {least} to {most} pixels a side: resized to {width} x {height}, {colour} "
+            "(image_size sets another size)"
+        ]
 
     @property
     def text_columns(self) -> list[str]:
@@ -146,6 +169,22 @@ def _paths(rows: Rows, column: str) -> Iterator[tuple[Path, str]]:
         if path.as_py() is None:
             raise ValueError(f"{where}: no path in column {column!r}")
         yield rows.folder / str(path.as_py()), where
+
+
+def _sizes(rows: Rows, column: str) -> Iterator[tuple[int, int]]:
+    """Height and width of the images from their headers; unreadable files are reported when they are read."""
+    for path, _ in _paths(rows, column):
+        with suppress(OSError, SyntaxError, ValueError, Image.DecompressionBombError):
+            if path.is_file():  # to open a pipe would wait for a writer
+                with Image.open(path) as image:
+                    yield (image.width, image.height) if _is_turned(image) else (image.height, image.width)
+
+
+def _is_turned(image: Image.Image) -> bool:
+    try:
+        return image.getexif().get(_ORIENTATION, 1) in _TURNED
+    except Exception:  # as in _upright
+        return False
 
 
 def _open(path: Path, where: str) -> Image.Image:

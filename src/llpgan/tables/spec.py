@@ -34,7 +34,9 @@ class TableSpec:
     image : str, default=None
         The column that holds the paths of images.
     image_size : tuple of int, default=None
-        The height and width that all images are resized to. None means that they are not resized.
+        The height and width that all images are resized to. None means that images of one size keep it, and
+        that images of different sizes are resized to their median height and width, at most 64 pixels for the
+        shorter.
     lower : table or path, default=None
         The smallest possible shares, instead of proportions or counts: a table like ``proportions``.
     upper : table or path, default=None

@@ -241,8 +241,13 @@ def leaky_relu() -> nn.Module:
     return nn.LeakyReLU(0.2)
 
 
+def gelu() -> nn.Module:
+    """The activation of the classifier for photographs."""
+    return nn.GELU()
+
+
 #: The activations that can be named in the parameter ``activation`` of deep methods.
-ACTIVATIONS: dict[str, Activation] = {"leaky_relu": leaky_relu, "relu": nn.ReLU, "gelu": nn.GELU}
+ACTIVATIONS: dict[str, Activation] = {"leaky_relu": leaky_relu, "relu": nn.ReLU, "gelu": gelu}
 
 
 def image_shape(shape: Shape) -> tuple[int, int, int]:

@@ -7,7 +7,15 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from llpgan.deep.networks.paper import cifar_generator
-from llpgan.deep.networks.parts import Activation, Classifier, Output, Shape, image_shape
+from llpgan.deep.networks.parts import (
+    Activation,
+    Classifier,
+    Output,
+    Shape,
+    gelu,
+    image_shape,
+    leaky_relu,
+)
 
 _LEAST_VARIANCE = 5e-4  # relative to the mean variance: directions below are noise, and are not amplified
 _LOGIT_SCALE = 1 / 9
@@ -113,7 +121,7 @@ class PhotoClassifier(Classifier):
         return Output((seen.logits + mirrored.logits) / 2, (seen.features + mirrored.features) / 2)
 
 
-def photo_classifier(shape: Shape, n_classes: int, activation: Activation = nn.GELU) -> PhotoClassifier:
+def photo_classifier(shape: Shape, n_classes: int, activation: Activation = gelu) -> PhotoClassifier:
     """Make the default classifier for photographs: colour images of 24 pixels a side or more.
 
     It has a whitening layer and three groups of two convolutions with 64, 256 and 256 filters. Each group halves
@@ -126,7 +134,7 @@ def photo_classifier(shape: Shape, n_classes: int, activation: Activation = nn.G
         The shape of an image: channels, height and width.
     n_classes : int
         The number of classes.
-    activation : callable, default=torch.nn.GELU
+    activation : callable, default=gelu
         A function that makes an activation.
 
     Returns
@@ -147,7 +155,7 @@ def photo_classifier(shape: Shape, n_classes: int, activation: Activation = nn.G
     return PhotoClassifier(body, nn.Sequential(nn.Linear(256, n_classes, bias=False), _Times(_LOGIT_SCALE)))
 
 
-def photo_generator(shape: Shape, noise_size: int, activation: Activation = nn.ReLU) -> nn.Module:
+def photo_generator(shape: Shape, noise_size: int, activation: Activation = leaky_relu) -> nn.Module:
     """Make the default generator for photographs: that of the paper with half as many filters.
 
     Parameters
@@ -156,7 +164,7 @@ def photo_generator(shape: Shape, noise_size: int, activation: Activation = nn.R
         The shape of an image: channels, height and width.
     noise_size : int
         The number of dimensions of the noise.
-    activation : callable, default=torch.nn.ReLU
+    activation : callable, default=leaky_relu
         A function that makes an activation.
 
     Returns
