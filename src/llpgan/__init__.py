@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 _HOMES = {
     "Bags": "llpgan.bags",
     "Columns": "llpgan.tables",
+    "Embedding": "llpgan.tables",
+    "ImagePreprocessing": "llpgan.tables",
     "load": "llpgan.persistence",
     "save": "llpgan.persistence",
     **SAVED_METHODS,
@@ -53,6 +55,8 @@ __all__ = [
     "Columns",
     "ConvSVM",
     "CountLLP",
+    "Embedding",
+    "ImagePreprocessing",
     "InvCal",
     "LaplacianMeanMap",
     "MarginalLogistic",

@@ -143,6 +143,8 @@ class Bags:
         columns: "Columns | None" = None,
         image: str | None = None,
         image_size: tuple[int, int] | None = None,
+        text: str | Sequence[str] | None = None,
+        features: str | None = None,
         lower: Any = None,
         upper: Any = None,
         partial: bool = False,
@@ -179,6 +181,12 @@ class Bags:
             The height and width that all images are resized to. None means that images of one size keep it, and
             that images of different sizes are resized to their median height and width, at most 64 pixels for
             the shorter.
+        text : str or sequence of str, default=None
+            The column or columns of texts, such as comments. A pretrained network turns each into numbers.
+        features : str, default=None
+            The name of a pretrained network whose features of the images or texts are learned from, such as
+            efficientnet_lite0 (see :class:`llpgan.Embedding`). None means the pixels of images, and wordllama for
+            texts.
         lower : table or path, default=None
             A table like ``proportions`` with the smallest possible shares, instead of proportions or counts.
         upper : table or path, default=None
@@ -225,6 +233,8 @@ class Bags:
             columns=columns,
             image=image,
             image_size=image_size,
+            text=text,
+            features=features,
             lower=lower,
             upper=upper,
             partial=partial,

@@ -31,8 +31,10 @@ from llpgan.persistence.model import MODEL_FOLDER, files_of_model
 from llpgan.persistence.onnx import to_onnx
 from llpgan.report import shares_page
 from llpgan.report.page import saved_pages
-from llpgan.tables import Rows, RowStream
+from llpgan.tables import Rows, RowStream, TableEncoder, open_stream
+from llpgan.tables.backbones import LITES, WORDLLAMA
 from llpgan.tables.columns import plain_values
+from llpgan.tables.embedding import FeatureEncoder, Text
 from llpgan.tables.spec import check_names
 from llpgan.utils.arrays import Array
 from llpgan.utils.files import claim_folder, output_file, output_if_named
@@ -80,6 +82,68 @@ def predict(
         kept = [*([stream.image] if stream.image else []), *_names(keep, stream)]
         tables = (predictions(loaded, rows, kept) for rows in stream.parts(loaded.instance_shape_))
         n_rows = _write(tables, aside, writer)
+    make_console(stderr=True).print(f"saved {out}: {n_rows:,} row{'s' * (n_rows != 1)}")
+    return n_rows
+
+
+def embed(
+    data: str,
+    *,
+    features: str | None = None,
+    text: str | None = None,
+    image: str | None = None,
+    image_size: tuple[int, int] | None = None,
+    out: str = "features.parquet",
+    overwrite: bool = False,
+) -> int:
+    """Write the features of images or texts by a pretrained network, with all columns of the data.
+
+    llpgan fit and compare compute features by themselves (--features). This is for features that are also used
+    elsewhere.
+
+    Parameters
+    ----------
+    data : str
+        A folder of images, or a table with a column of texts or of paths of images.
+    features : str, default=None
+        The name of the network, such as timm:resnet50. None means efficientnet_lite0 for images, and wordllama for
+        texts.
+    text : str, default=None
+        The column of texts.
+    image : str, default=None
+        The column of paths of images.
+    image_size : tuple of int, default=None
+        The height and width that images are resized to. None means those of the network's own configuration.
+    out : str, default="features.parquet"
+        The Parquet file for the features.
+    overwrite : bool, default=False
+        Replace a file that is there.
+
+    Examples
+    --------
+    llpgan embed photos/ --features efficientnet_lite0 --out features.parquet
+    """
+    if not out.lower().endswith(".parquet"):
+        raise ValueError(f"{out}: features are written to a file that ends in .parquet")
+    stream = open_stream(data, [text] if text else [])
+    image = image or stream.image
+    if (text is None) == (image is None):
+        raise ValueError(f"{data}: name its column of texts (text), or of paths of images (image)")
+
+    def tables() -> Iterator[pa.Table]:
+        encoder: FeatureEncoder | TableEncoder | None = None
+        for rows in stream.parts((1024,)):
+            if encoder is None and text is not None:
+                encoder = TableEncoder((Text.of_backbone(text, features or WORDLLAMA),))
+            elif encoder is None:
+                assert image is not None
+                encoder = FeatureEncoder.learned(rows, image, features or LITES[0], image_size)
+            found = encoder.encode(rows)
+            vectors = {f"feature{place}": pa.array(values) for place, values in enumerate(found.T)}
+            yield pa.table(dict(zip(rows.table.column_names, rows.table.columns, strict=True)) | vectors)
+
+    with output_file(Path(out), overwrite=overwrite, inputs=[data]) as aside:
+        n_rows = _write(tables(), aside, pa.parquet.ParquetWriter)
     make_console(stderr=True).print(f"saved {out}: {n_rows:,} row{'s' * (n_rows != 1)}")
     return n_rows
 

@@ -30,6 +30,7 @@ from llpgan.persistence.model import CARD, MODEL_FOLDER, REPORT, model_card, pla
 from llpgan.report import ReportContent, collect_content
 from llpgan.report.page import saved_pages
 from llpgan.tables import MarginalTables, Rows, RowStream, label_values, open_rows, open_stream
+from llpgan.tables.embedding import FeatureEncoder
 from llpgan.tables.images import ImageEncoder
 from llpgan.tables.store import is_store, store_tables
 from llpgan.utils.arrays import Array
@@ -103,6 +104,9 @@ def _load_model(model: str, image: str | None, resize: bool) -> LLPClassifier:
     if image is None and not resize:
         return loaded
     encoder = loaded.encoder_
+    if isinstance(encoder, FeatureEncoder):  # images of any size
+        loaded.encoder_ = replace(encoder, column=image or encoder.column)
+        return loaded
     if not isinstance(encoder, ImageEncoder):
         given = "image" if image is not None else "resize"
         raise ValueError(f"{model} did not learn from images: leave this option away ({given})")

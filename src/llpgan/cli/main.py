@@ -71,6 +71,7 @@ COMMANDS = {
     "compare": ("compare", "compare methods by cross-validation on held-out bags; save the selected one"),
     "evaluate": ("evaluate", "evaluate a model by labels, by bags, or by both"),
     "shares": ("commands", "estimate the share of each class in each group of rows, with intervals"),
+    "embed": ("commands", "write features of images or texts by a pretrained network to a Parquet file"),
     "export": ("commands", "write a model for other programs (onnx)"),
     "demo": ("commands", "learn the votes of single people from 51 election results; the data are included"),
 }

@@ -27,6 +27,7 @@ from llpgan.methods.inv_cal import KernelSigmoid
 from llpgan.methods.kernels import Kernel, KernelMap, NamedKernel
 from llpgan.methods.linear import BinaryClassifier, ClassicalClassifier, Sigmoid
 from llpgan.methods.mean_map import AlternatingMeanMap, MeanMap, outputs_to_classes
+from llpgan.tables.embedding import FeatureEncoder, backbone_of
 from llpgan.tables.encode import Category, ColumnEncoder, Date, Number, TableEncoder
 from llpgan.utils.arrays import Array
 from llpgan.utils.version import __version__
@@ -531,6 +532,9 @@ def assemble_graph(model: LLPClassifier) -> ModelProto:
         _refuse_names([column.name for column in encoder.columns])
         graph = Graph([column.name for column in encoder.columns])
         instances = table_instances(graph, encoder)
+    elif isinstance(encoder, FeatureEncoder):
+        graph = Graph()
+        instances = feature_instances(graph, encoder)
     else:
         graph = Graph()
         instances = graph.input(INSTANCES, _kind(model.instance_type_), tuple(model.instance_shape_))
@@ -538,6 +542,19 @@ def assemble_graph(model: LLPClassifier) -> ModelProto:
     graph.output(PROBABILITIES, "float64", probabilities, (len(model.classes_),))
     _predict(graph, model, probabilities)
     return graph.model(_metadata(model))
+
+
+def feature_instances(graph: Graph, encoder: FeatureEncoder) -> str:
+    """The features of images (rows, 3, height, width), which are bytes in the size of the backbone's input."""
+    backbone, preprocess = backbone_of(encoder), encoder.preprocess
+    if backbone.module is None:
+        raise ValueError(f"{encoder.backbone} is no torch module: export the model of its features on its own")
+    images = graph.cast(graph.input(INSTANCES, "uint8", (3, *preprocess.size), "images, RGB"), "float32")
+    mean, std = (np.float32(values).reshape(3, 1, 1) * 255 for values in (preprocess.mean, preprocess.std))
+    centred = graph.add("Sub", images, graph.constant(mean.astype(np.float32)))
+    scaled = graph.add("Div", centred, graph.constant(std.astype(np.float32)))
+    network = copy.deepcopy(backbone.module).cpu().float().eval()
+    return graph.add("Flatten", graph.include(export_network(network, (3, *preprocess.size)), scaled), axis=1)
 
 
 def _probabilities(graph: Graph, model: LLPClassifier, instances: str) -> str:

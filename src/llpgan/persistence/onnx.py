@@ -22,7 +22,9 @@ def to_onnx(model: LLPClassifier) -> "ModelProto":
 
     The inputs of the graph are the columns of the table that the model learned from, each with the name of the
     column and of shape (rows,): numbers as double (NaN is missing), dates as double (days since 1970) and
-    categories as string ("" is missing). A model of arrays or images has one input, ``instances``. The outputs are
+    categories as string ("" is missing). A model of arrays or images has one input, ``instances``. If a
+    model learned from features of a pretrained network (``features``), that network is part of the graph, and the
+    input is images in the size that the network sees, as bytes (rows, 3, height, width). The outputs are
     ``probabilities`` of shape (rows, classes), and ``prediction``, the class of each row: int64 if classes are
     integers, otherwise string.
 

@@ -13,7 +13,9 @@ from llpgan.bags import Bags
 from llpgan.bags.checks import check_instances, refuse_weightless_bag
 from llpgan.bags.fit_warnings import sample_bags
 from llpgan.bags.on_disk import is_stored
+from llpgan.tables.backbones import WORDLLAMA
 from llpgan.tables.columns import ColumnSummary, RowError, as_numbers, naming_source
+from llpgan.tables.embedding import FeatureEncoder, Text
 from llpgan.tables.encode import Columns, TableEncoder
 from llpgan.tables.images import ImageEncoder
 from llpgan.tables.join import (
@@ -75,6 +77,7 @@ class Survey:
         self._totals = Growing(1, np.float64)
         self.reserved = spec.reserved(stream)
         self.is_table = stream.shape is None and spec.image is None and stream.image is None
+        self.texts = [] if only_bags else learn_texts(spec)
         names = self._names() if self.is_table and not only_bags else []
         kinds = self.columns.kinds()
         self.summaries = {name: ColumnSummary(name, kinds.get(name)) for name in names}
@@ -85,7 +88,7 @@ class Survey:
 
     def _names(self) -> list[str]:
         with naming_source(self.stream.name):
-            return self.columns.chosen(self.stream.schema.names, self.reserved)
+            return self.columns.chosen(self.stream.schema.names, [*self.reserved, *self.spec.texts])
 
     def add(self, rows: Rows) -> None:
         """A block of the rows."""
@@ -147,7 +150,7 @@ class Survey:
         """Refuse columns that look like the label, and choose the encoder."""
         self.shares = shares
         with naming_source(self.stream.name):
-            encoder = self._first or TableEncoder.of(self.summaries.values(), self.columns)
+            encoder = self._first or TableEncoder.of(self.summaries.values(), self.columns, self.texts)
             self.unsuspected = [name for name, few in self.few.items() if not self._is_suspect(name, few)]
         if isinstance(encoder, TableEncoder) or (isinstance(encoder, ImageEncoder) and encoder.differing):
             for note in encoder.notes:
@@ -183,14 +186,21 @@ def row_weights(rows: Rows, column: str | None) -> NDArray[np.float64] | None:
 
 def learn_encoder(rows: Rows, spec: TableSpec, reserved: Sequence[str]) -> Encoder:
     """What rows ask for: arrays as they are, images of a column of paths, or the columns of a table."""
+    image = spec.image or rows.image
+    if spec.features is not None:
+        return FeatureEncoder.learned(rows, image or "", spec.features, spec.image_size)
     if rows.array is not None:
         return ArrayEncoder.learned(rows)
-    image = spec.image or rows.image
     if image is not None:
         with check_argument("image"):
             return ImageEncoder.learned(rows, image, spec.image_size)
     with naming_source(rows.name):
         return TableEncoder.learned(rows.table, spec.columns, reserved)
+
+
+def learn_texts(spec: TableSpec) -> list[Text]:
+    """The encoders of the columns of texts."""
+    return [Text.of_backbone(column, spec.features or WORDLLAMA) for column in spec.texts]
 
 
 def refuse_changed(stream: RowStream) -> ValueError:

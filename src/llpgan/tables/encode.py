@@ -40,6 +40,11 @@ class ColumnEncoder:
 
     name: str
 
+    @property
+    def is_read_as_text(self) -> bool:
+        """Whether the values must be read as text, whatever they look like."""
+        return False
+
     @classmethod
     @abstractmethod
     def of(cls, summary: ColumnSummary, min_count: int, max_categories: int) -> Self:
@@ -124,6 +129,11 @@ class Category(ColumnEncoder):
             frequent = [value for value, _ in by_count][:max_categories]
         has_other = len(frequent) < len(by_count)
         return cls(summary.name, tuple(sorted(frequent)), has_other, n_missing >= min_count)
+
+    @property
+    def is_read_as_text(self) -> bool:
+        """Yes: a code such as 007 is no number."""
+        return True
 
     @property
     def features(self) -> list[str]:
@@ -491,7 +501,7 @@ class TableEncoder:
         return cls.of([ColumnSummary.of(name, table[name], kinds.get(name)) for name in names], columns)
 
     @classmethod
-    def of(cls, summaries: Iterable[ColumnSummary], columns: Columns) -> Self:
+    def of(cls, summaries: Iterable[ColumnSummary], columns: Columns, texts: Sequence[ColumnEncoder] = ()) -> Self:
         """Make an encoder from summaries of the columns.
 
         Parameters
@@ -500,6 +510,8 @@ class TableEncoder:
             The summaries of the columns to learn from.
         columns : Columns
             The kinds of the columns, and the limits on categories.
+        texts : sequence of ColumnEncoder, default=()
+            The encoders of columns of texts, which come last.
 
         Returns
         -------
@@ -521,6 +533,7 @@ class TableEncoder:
                 continue
             if column.kind is None and has_open_ends(column):
                 noted.append(column.name)
+        encoders += texts
         if not encoders:
             why = "; ".join(f"{name!r} is left out, {reason}" for name, reason in left_out.items())
             raise ValueError(f"no column is left to learn from: {why or 'all are of bags or labels'}")
@@ -552,7 +565,7 @@ class TableEncoder:
     @property
     def text_columns(self) -> list[str]:
         """The columns that must be read as text, whatever they look like."""
-        return [column.name for column in self.columns if isinstance(column, Category)]
+        return [column.name for column in self.columns if column.is_read_as_text]
 
     def encode(self, rows: Rows) -> NDArray[np.float32]:
         """Encode rows.

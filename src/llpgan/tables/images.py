@@ -77,7 +77,7 @@ class ImageEncoder:
 
         If sizes differ, images are brought to the median height and width, of which the shorter is at most 64.
         """
-        first = _open(*next(_paths(rows, column)))
+        first = read_image(*next(image_paths(rows, column)))
         channels = 1 if first.mode in _GREY else 3
         if size is not None:
             return cls(column, (channels, *size), resize=True)
@@ -122,8 +122,8 @@ class ImageEncoder:
             return self._checked(rows.array, rows.name)
         images = np.empty((len(rows), *self.shape), dtype=np.uint8)
         turned_grey = []
-        for row, (path, where) in enumerate(_paths(rows, rows.image or self.column)):
-            image = _open(path, where)
+        for row, (path, where) in enumerate(image_paths(rows, rows.image or self.column)):
+            image = read_image(path, where)
             images[row] = self._pixels(image, path, where)
             if self.shape[0] == 1 and _is_in_colour(image):
                 turned_grey.append(path)
@@ -157,7 +157,7 @@ class ImageEncoder:
         return pixels[None] if channels == 1 else pixels.transpose(2, 0, 1)
 
 
-def _paths(rows: Rows, column: str) -> Iterator[tuple[Path, str]]:
+def image_paths(rows: Rows, column: str) -> Iterator[tuple[Path, str]]:
     """The path of each row's image, and where it stands."""
     if column not in rows.table.column_names:
         there = ", ".join(map(repr, rows.table.column_names)) or "no columns"
@@ -173,7 +173,7 @@ def _paths(rows: Rows, column: str) -> Iterator[tuple[Path, str]]:
 
 def _sizes(rows: Rows, column: str) -> Iterator[tuple[int, int]]:
     """Height and width of the images from their headers; unreadable files are reported when they are read."""
-    for path, _ in _paths(rows, column):
+    for path, _ in image_paths(rows, column):
         with suppress(OSError, SyntaxError, ValueError, Image.DecompressionBombError):
             if path.is_file():  # to open a pipe would wait for a writer
                 with Image.open(path) as image:
@@ -187,7 +187,7 @@ def _is_turned(image: Image.Image) -> bool:
         return False
 
 
-def _open(path: Path, where: str) -> Image.Image:
+def read_image(path: Path, where: str) -> Image.Image:
     """The image as it is shown, read as a whole, so that a file that is cut off is found here."""
     if path.exists() and not path.is_file():  # to open a pipe would wait for a writer
         raise ValueError(f"{where}: {path} is not an image that can be read: it is a folder, a pipe or a device")

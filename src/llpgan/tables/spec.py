@@ -7,6 +7,7 @@ from typing import Any
 
 from llpgan.bags.checks import check_switch, check_tolerance
 from llpgan.bags.known_shares import refuse_beside_within
+from llpgan.tables.backbones import takes_texts
 from llpgan.tables.encode import Columns
 from llpgan.tables.images import FOLDER_COLUMN
 from llpgan.tables.read import RowStream, missing_column_error
@@ -37,6 +38,11 @@ class TableSpec:
         The height and width that all images are resized to. None means that images of one size keep it, and
         that images of different sizes are resized to their median height and width, at most 64 pixels for the
         shorter.
+    text : str or sequence of str, default=None
+        The columns of texts, such as comments. A pretrained network (``features``) turns each into numbers.
+    features : str, default=None
+        The name of a pretrained network (see :class:`llpgan.Embedding`) whose features of images or texts are the
+        instances. None means "wordllama" for texts, and the pixels of images.
     lower : table or path, default=None
         The smallest possible shares, instead of proportions or counts: a table like ``proportions``.
     upper : table or path, default=None
@@ -71,6 +77,8 @@ class TableSpec:
     columns: Columns | None = None
     image: str | None = None
     image_size: tuple[int, int] | None = None
+    text: str | Sequence[str] | None = None
+    features: str | None = None
     lower: Any = None
     upper: Any = None
     partial: bool = False
@@ -105,12 +113,33 @@ class TableSpec:
             refuse_beside_within(None, None, partial=True)
         if self.image_size is not None:
             _check_size(self.image_size)
+        self._check_features()
         check_tolerance(self.tolerance)
 
     @property
     def bag_ids(self) -> list[str]:
         """The columns of the bag that the user names; empty for a folder of images."""
         return [] if self.bag is None else check_names(self.bag, "bag")
+
+    @property
+    def texts(self) -> list[str]:
+        """The columns of texts."""
+        return [] if self.text is None else check_names(self.text, "text")
+
+    def _check_features(self) -> None:
+        if self.features is not None and not isinstance(self.features, str):
+            raise TypeError(
+                f"features must be the name of a pretrained network, such as 'efficientnet_lite0', got "
+                f"{self.features!r}; for one of your own, give its features as the instances (llpgan.Embedding)"
+            )
+        if both := {*self.texts} & {*self.bag_ids, str(self.label), str(self.weight), str(self.image)}:
+            raise ValueError(f"column {min(both)!r} is given as text and as bag, label, weight or image")
+        if self.features is None:
+            return
+        if self.texts and not takes_texts(self.features):
+            raise ValueError(f"{self.features} is for images, but text names columns of texts: use wordllama")
+        if self.image is not None and takes_texts(self.features) and not self.texts:
+            raise ValueError(f"{self.features} is for texts, but image names a column of images")
 
     @property
     def counts_labels(self) -> bool:
@@ -183,15 +212,23 @@ class TableSpec:
             If a column is missing, or an option does not suit the rows.
         """
         image = self.image or stream.image
+        has_images = image is not None or (stream.shape is not None and len(stream.shape) == 3)
+        if self.texts and has_images:
+            raise ValueError(f"text names columns of a table, but {stream.name} holds images: leave it out")
+        if self.features is not None and not self.texts and not has_images:
+            raise ValueError(
+                f"features={self.features!r} is for images or texts, but {stream.name} is a table: name the "
+                "column of texts (text), or of paths of images (image)"
+            )
         if stream.shape is not None and image is not None:
             raise ValueError(f"image is a column of paths, but {stream.name} holds its instances as an array")
-        if self.image_size is not None and image is None:
+        if self.image_size is not None and image is None and not (self.features and has_images):
             raise ValueError(
                 f"image_size is for images, but {stream.name} has none: name the column of their paths (image)"
             )
         named = {name: getattr(self, name) for name in ("label", "weight")}
         wanted = {name: [] if column is None else [str(column)] for name, column in named.items()}
-        wanted = {"bag": self.bag_columns(stream), **wanted}
+        wanted = {"bag": self.bag_columns(stream), **wanted, "text": self.texts}
         for option, columns in wanted.items():
             for column in columns:
                 if column not in stream.schema.names:

@@ -173,9 +173,12 @@ ENCODER_TYPES = {
     "ArrayEncoder": "llpgan.tables.streams",
     "Category": "llpgan.tables.encode",
     "Date": "llpgan.tables.encode",
+    "FeatureEncoder": "llpgan.tables.embedding",
     "ImageEncoder": "llpgan.tables.images",
+    "ImagePreprocessing": "llpgan.tables.backbones",
     "Number": "llpgan.tables.encode",
     "TableEncoder": "llpgan.tables.encode",
+    "Text": "llpgan.tables.embedding",
 }
 
 
