@@ -23,6 +23,7 @@ from llpgan.cli.options import read_names
 from llpgan.data.election import LABEL, PEOPLE, RESULTS, Election, load_election
 from llpgan.ecological.shares import GroupShares, group_text, shares_by_columns
 from llpgan.evaluation import label_scores
+from llpgan.evaluation.sets import sets_as_text
 from llpgan.methods.bag_logistic import BagLogistic
 from llpgan.methods.base import LLPClassifier
 from llpgan.methods.dllp import DLLP
@@ -46,6 +47,7 @@ def predict(
     *,
     out: str = "predictions.csv",
     keep: str = "",
+    coverage: float | None = None,
     image: str | None = None,
     resize: bool = False,
     overwrite: bool = False,
@@ -65,6 +67,9 @@ def predict(
         The file for predictions: .csv, .csv.gz or .parquet.
     keep : str, default=""
         The columns of the data to copy to the predictions, such as id,state.
+    coverage : float, default=None
+        Add a column with a set of classes that contains the right one with this probability, such as 0.9. The
+        model must have prediction sets, from ``model.conformalize(bags)`` or `llpgan conformalize`.
     image : str, default=None
         The column that holds the paths of images. None means the same name as in the training.
     resize : bool, default=False
@@ -80,7 +85,9 @@ def predict(
     with output_file(Path(out), overwrite=overwrite, inputs=[data, *files_of_model(model)]) as aside:
         loaded, stream = open_model_stream(model, data, image, resize)
         kept = [*([stream.image] if stream.image else []), *_names(keep, stream)]
-        tables = (predictions(loaded, rows, kept) for rows in stream.parts(loaded.instance_shape_))
+        if coverage is not None:
+            loaded.require_sets().select_thresholds(coverage)
+        tables = (predictions(loaded, rows, kept, coverage) for rows in stream.parts(loaded.instance_shape_))
         n_rows = _write(tables, aside, writer)
     make_console(stderr=True).print(f"saved {out}: {n_rows:,} row{'s' * (n_rows != 1)}")
     return n_rows
@@ -148,11 +155,16 @@ def embed(
     return n_rows
 
 
-def predictions(model: LLPClassifier, rows: Rows, keep: Sequence[str] = ()) -> pa.Table:
-    """Kept columns, the predicted class, and a column of probabilities a class."""
+def predictions(
+    model: LLPClassifier, rows: Rows, keep: Sequence[str] = (), coverage: float | None = None
+) -> pa.Table:
+    """Kept columns, the predicted class, its set if one is wanted, and the probability of each class."""
     kept = {name: plain_values(rows.column(name)) for name in keep}
     probabilities = model.predict_encoded(read_instances(model, rows))
     columns = {"prediction": pa.array(model.classes_[probabilities.argmax(axis=1)])}
+    if coverage is not None:
+        sets = model.require_sets().contain(probabilities, coverage)
+        columns["set"] = pa.array(sets_as_text(sets, model.classes_))
     columns |= {f"p_{name}": pa.array(probabilities[:, k]) for k, name in enumerate(model.classes_.tolist())}
     if clash := kept.keys() & columns.keys():
         raise ValueError(f"column {min(clash)!r} cannot be kept: predictions have a column of that name")

@@ -70,6 +70,9 @@ COMMANDS = {
     "predict": ("commands", "predict the class of each row of a file"),
     "compare": ("compare", "compare methods by cross-validation on held-out bags; save the selected one"),
     "evaluate": ("evaluate", "evaluate a model by labels, by bags, or by both"),
+    "conformalize": ("deploy", "add prediction sets to a model, from held-out random bags; recalibrate it"),
+    "monitor": ("deploy", "compare new bags of a model in use with those of the time when it was put to use"),
+    "suggest": ("deploy", "name the rows whose labels, beside the bags, would help most"),
     "shares": ("commands", "estimate the share of each class in each group of rows, with intervals"),
     "embed": ("commands", "write features of images or texts by a pretrained network to a Parquet file"),
     "export": ("commands", "write a model for other programs (onnx)"),
@@ -86,7 +89,10 @@ _BAD_INPUT, _BAD_USAGE, _INTERRUPTED, _NOBODY_READS = 1, 2, 130, 141
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; gives its exit code: 0, or 1 if the data or the machine did not allow it, 2 for bad usage."""
+    """Run a command; gives its exit code: 0, 1 if the data or the machine did not allow it, 2 for bad usage.
+
+    ``llpgan monitor`` returns 3 for drift and 4 for an alarm.
+    """
     try:
         with allow_any_encoding():
             return _run_command(list(sys.argv[1:] if arguments is None else arguments))
@@ -103,7 +109,7 @@ def _run_command(given: list[str]) -> int:
     try:
         with warnings.catch_warnings():  # a caller in Python keeps its own way to show them
             warnings.showwarning = partial(_as_note, name)
-            _run(name, words)
+            result = _run(name, words)
     except ArgumentError as error:
         _say(f"llpgan {name}: error: {_explain_usage_error(error)}; llpgan {name} --help tells more")
         return _BAD_USAGE
@@ -117,10 +123,11 @@ def _run_command(given: list[str]) -> int:
             raise
         _say(f"llpgan {name}: error: {_as_typed(name, _one_line(error))}")
         return _BAD_INPUT
-    return 0
+    return int(getattr(result, "exit_status", 0))
 
 
-def _run(name: str, words: list[str]) -> None:
+def _run(name: str, words: list[str]) -> Any:
+    """Run the function of a command, and return its result; print help if that is asked for."""
     function = _function(name)
     if any(word in _HELP for word in words):
         from llpgan.cli.help import help_on_command
@@ -131,7 +138,8 @@ def _run(name: str, words: list[str]) -> None:
     ]:
         _print_method_help(words[asked[0] :])
     else:
-        function(**_arguments(name, function, words))
+        return function(**_arguments(name, function, words))
+    return None
 
 
 def _arguments(name: str, function: Callable[..., Any], words: list[str]) -> dict[str, Any]:

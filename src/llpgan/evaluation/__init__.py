@@ -7,12 +7,16 @@
 
 from llpgan.evaluation.by_bags import BagScores, bag_scorer, bag_scores
 from llpgan.evaluation.by_labels import CalibrationTable, LabelScores, label_scores
+from llpgan.evaluation.calibrate import BagCalibration, Calibrator, estimate_calibration, fit_calibrator
 from llpgan.evaluation.choose import LabelWeight, choose_label_weight
 from llpgan.evaluation.compare import QUICK, SIMPLEST_FIRST, Comparison, Result, compare
 from llpgan.evaluation.explain import PartialDependence, importance, partial_dependence
 from llpgan.evaluation.inspect import Inspection, LearningCurve, inspect_bags, learning_curve
 from llpgan.evaluation.intervals import Estimate
+from llpgan.evaluation.monitor import MonitorReport, Snapshot, monitor, read_history
+from llpgan.evaluation.sets import PredictionSets, SetScores, conformalize, set_scores
 from llpgan.evaluation.splitters import BagKFold, BagShuffleSplit, Fold, WithinBagKFold, bag_folds
+from llpgan.evaluation.suggest import Suggestion, suggest_labels
 from llpgan.evaluation.without_labels import (
     LabelFreeScores,
     RandomnessTest,
@@ -27,10 +31,12 @@ from llpgan.utils.old_names import getattr_of_old_names
 __all__ = [
     "QUICK",
     "SIMPLEST_FIRST",
+    "BagCalibration",
     "BagKFold",
     "BagScores",
     "BagShuffleSplit",
     "CalibrationTable",
+    "Calibrator",
     "Comparison",
     "Estimate",
     "Fold",
@@ -39,9 +45,14 @@ __all__ = [
     "LabelScores",
     "LabelWeight",
     "LearningCurve",
+    "MonitorReport",
     "PartialDependence",
+    "PredictionSets",
     "RandomnessTest",
     "Result",
+    "SetScores",
+    "Snapshot",
+    "Suggestion",
     "Verdict",
     "WithinBagKFold",
     "bag_folds",
@@ -49,14 +60,21 @@ __all__ = [
     "bag_scores",
     "choose_label_weight",
     "compare",
+    "conformalize",
     "estimate_accuracy",
+    "estimate_calibration",
+    "fit_calibrator",
     "importance",
     "inspect_bags",
     "judge_without_labels",
     "label_scores",
     "learning_curve",
+    "monitor",
     "partial_dependence",
     "randomness_test",
+    "read_history",
+    "set_scores",
+    "suggest_labels",
     "worst_case",
 ]
 

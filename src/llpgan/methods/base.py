@@ -5,7 +5,7 @@ from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 from llpgan.bags import fit_warnings
 from llpgan.bags.bags import Bags, refuse_other_than_bags
 from llpgan.bags.checks import are_labels, check_finite, check_instances, check_same_length, check_weights
+from llpgan.bags.fingerprints import count_shared_bags, fingerprint_bags
 from llpgan.bags.on_disk import StoredInstances
 from llpgan.tables.marginals import MarginalTables
 from llpgan.utils.arrays import Array, check_argument, check_numbers, is_frame
@@ -23,6 +24,7 @@ from llpgan.utils.docs import fill_docstring
 from llpgan.utils.messages import match_columns, match_labels, warn_once
 
 if TYPE_CHECKING:
+    from llpgan.evaluation.sets import PredictionSets
     from llpgan.tables import Encoder
 
 
@@ -61,6 +63,12 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         The shape of one instance.
     instance_type_ : str
         The data type of the training instances, such as ``"<f4"``.
+    training_bags_ : ndarray of int
+        Fingerprints of the training bags, by which they are refused where held-out bags are needed.
+    sets_ : PredictionSets
+        The thresholds of prediction sets. Defined only after :meth:`conformalize`.
+    calibrator_ : Calibrator
+        The correction of probabilities. Defined only after :meth:`recalibrate`.
     largest_pixel_ : float or None
         About the largest absolute value of the training images. None if the instances are not images.
 
@@ -204,7 +212,154 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._warn_of_other_range(instances)
         probabilities = self._probabilities(instances)
         self._refuse_no_probabilities(probabilities, instances)
-        return probabilities
+        calibrator = getattr(self, "calibrator_", None)
+        return probabilities if calibrator is None else calibrator.apply(probabilities)
+
+    def predict_set(self, X: Any, coverage: float = 0.9) -> NDArray[np.bool_]:
+        """Predict for each row a set of classes that contains the right one with a chosen probability.
+
+        The thresholds of the sets come from :meth:`conformalize`, which must be called before.
+
+        Parameters
+        ----------
+        X : array-like, frame, path or Bags
+            The rows, in any form that :meth:`encode` takes.
+        coverage : float, default=0.9
+            The probability with which a set must contain the right class.
+
+        Returns
+        -------
+        ndarray of bool of shape (n_samples, n_classes)
+            Whether each class, in the order of ``classes_``, is in the set of each row.
+
+        Raises
+        ------
+        ValueError
+            If the model was not conformalized, or the bags were too few for this coverage.
+        """
+        return self.require_sets().contain(self.predict_proba(X), coverage)
+
+    def conformalize(
+        self,
+        bags: Bags,
+        *,
+        score: Literal["probability", "cumulative"] = "probability",
+        by_class: bool = False,
+        worst_case: bool = False,
+        confidence: float = 0.95,
+        random_state: int = 0,
+    ) -> Self:
+        """Find the thresholds of prediction sets from held-out random bags.
+
+        See :func:`llpgan.evaluation.conformalize` for the method.
+
+        Parameters
+        ----------
+        bags : Bags
+            Random bags that the model was not trained on, with the encoding of the training bags.
+        score : {"probability", "cumulative"}, default="probability"
+            The score of a class: ``"probability"`` gives the smallest sets; ``"cumulative"`` (APS) gives larger
+            sets to rows that are hard to classify.
+        by_class : bool, default=False
+            Whether to reach the coverage for the rows of each predicted class, instead of all rows together.
+        worst_case : bool, default=False
+            Whether to use a bound on the coverage that holds for any bags, at the price of larger sets.
+        confidence : float, default=0.95
+            The probability, over random draws of the bags, that the coverage is reached.
+        random_state : int, default=0
+            The seed of the test of randomness.
+
+        Returns
+        -------
+        Self
+            The estimator, with the thresholds in ``sets_``.
+
+        Raises
+        ------
+        ValueError
+            If the bags are too few, not random, or among the training bags.
+        """
+        from llpgan.evaluation.sets import conformalize
+
+        self.refuse_training_bags(bags)
+        self.sets_ = conformalize(
+            bags,
+            self.predict_proba(bags),
+            score=score,
+            by_class=by_class,
+            worst_case=worst_case,
+            confidence=confidence,
+            random_state=random_state,
+        )
+        return self
+
+    def recalibrate(
+        self,
+        bags: Bags,
+        *,
+        kind: Literal["temperature", "vector", "isotonic"] = "temperature",
+        random_state: int = 0,
+    ) -> Self:
+        """Fit a correction of the predicted probabilities to held-out bags.
+
+        See :func:`llpgan.evaluation.fit_calibrator` for the method. All later predictions are corrected, also
+        after saving and in ONNX. Prediction sets of the model are dropped, since they belong to other
+        probabilities.
+
+        Parameters
+        ----------
+        bags : Bags
+            Bags that the model was not trained on, with the encoding of the training bags.
+        kind : {"temperature", "vector", "isotonic"}, default="temperature"
+            The correction. ``"temperature"`` has one parameter and never changes the predicted class;
+            ``"isotonic"`` needs many small bags.
+        random_state : int, default=0
+            The seed of the test of randomness.
+
+        Returns
+        -------
+        Self
+            The estimator, with the correction in ``calibrator_``.
+
+        Raises
+        ------
+        ValueError
+            If the bags are too few, or among the training bags.
+        """
+        from llpgan.evaluation.calibrate import fit_calibrator
+
+        self.refuse_training_bags(bags)
+        self._forget_corrections()
+        self.calibrator_ = fit_calibrator(bags, self.predict_proba(bags), kind=kind, random_state=random_state)
+        return self
+
+    def require_sets(self) -> "PredictionSets":
+        """The thresholds of prediction sets; an error if there are none."""
+        check_is_fitted(self, "classes_")
+        sets: PredictionSets | None = getattr(self, "sets_", None)
+        if sets is None:
+            raise ValueError(
+                f"this {type(self).__name__} has no prediction sets: "
+                f"call conformalize(bags) with held-out random bags"
+            )
+        return sets
+
+    def refuse_training_bags(self, bags: Bags) -> None:
+        """Refuse bags that the model was trained on, where held-out ones are needed."""
+        check_is_fitted(self, "classes_")
+        refuse_other_than_bags(bags, "bags")
+        if (known := getattr(self, "training_bags_", None)) is None:
+            return
+        if shared := count_shared_bags(known, fingerprint_bags(bags)):
+            raise ValueError(
+                f"{shared} of these {bags.n_bags} bags are among those that the model was trained on, where it "
+                f"looks better than it is: give bags that were held out"
+            )
+
+    def _forget_corrections(self) -> None:
+        for name in ("sets_", "calibrator_"):
+            if hasattr(self, name):
+                delattr(self, name)
 
     def encode(self, X: Any) -> Any:
         """Encode rows in the way in which the training rows were encoded.
@@ -317,6 +472,8 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._refuse_partial(bags)
         if (said := fit_warnings.reason_uninformative(bags) or fit_warnings.never_compared(bags)) is not None:
             warnings.warn(said, fit_warnings.UninformativeBagsWarning, stacklevel=3)
+        self._forget_corrections()
+        self.training_bags_ = fingerprint_bags(bags)
         self.classes_ = bags.classes
         self.n_features_in_ = bags.instances.shape[1]
         self.instance_shape_ = bags.instances.shape[1:]

@@ -16,6 +16,7 @@ from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, compose, he
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
+from llpgan.evaluation.calibrate import LEAST_PROBABILITY, Calibrator
 from llpgan.methods import SAVED_METHODS
 from llpgan.methods.auto_llp import AutoLLP
 from llpgan.methods.bag_boosting import BagBoosting
@@ -539,6 +540,8 @@ def assemble_graph(model: LLPClassifier) -> ModelProto:
         graph = Graph()
         instances = graph.input(INSTANCES, _kind(model.instance_type_), tuple(model.instance_shape_))
     probabilities = _probabilities(graph, model, instances)
+    if (calibrator := getattr(model, "calibrator_", None)) is not None:
+        probabilities = _calibrate(graph, calibrator, probabilities)
     graph.output(PROBABILITIES, "float64", probabilities, (len(model.classes_),))
     _predict(graph, model, probabilities)
     return graph.model(_metadata(model))
@@ -569,6 +572,28 @@ def _probabilities(graph: Graph, model: LLPClassifier, instances: str) -> str:
     if type(model).__name__ in SAVED_METHODS:
         raise TypeError(f"a {type(model).__name__} cannot be exported; llpgan predict takes the saved model")
     raise TypeError(f"{type(model).__name__} is not a method of llpgan: it cannot be exported")
+
+
+def _calibrate(graph: Graph, calibrator: Calibrator, probabilities: str) -> str:
+    """See :meth:`llpgan.evaluation.calibrate.Calibrator.apply`."""
+    least = graph.constant(np.array(LEAST_PROBABILITY))
+    probabilities = graph.cast(probabilities, "float64")
+    if calibrator.kind != "isotonic":
+        logs = graph.add("Log", graph.add("Max", probabilities, least))
+        centred = graph.add("Sub", logs, graph.add("ReduceMean", logs, graph.constant(np.array([1])), keepdims=1))
+        scores = graph.add("Mul", centred, graph.constant(calibrator.slopes))
+        return graph.add("Softmax", graph.add("Add", scores, graph.constant(calibrator.intercepts)), axis=1)
+    # linear between knots: the first value, and for each piece its slope times how far p is in it
+    starts, ends = calibrator.knots[:, :-1], calibrator.knots[:, 1:]
+    widths = ends - starts
+    slopes = np.diff(calibrator.values, axis=1) / np.where(widths > 0, widths, 1)
+    each = graph.add("Unsqueeze", probabilities, graph.constant(np.array([2])))
+    reached = graph.add("Min", graph.add("Max", each, graph.constant(starts[None])), graph.constant(ends[None]))
+    steps = graph.add("Mul", graph.add("Sub", reached, graph.constant(starts[None])), graph.constant(slopes[None]))
+    moved = graph.add("ReduceSum", steps, graph.constant(np.array([2])), keepdims=0)
+    corrected = graph.add("Max", graph.add("Add", moved, graph.constant(calibrator.values[:, 0])), least)
+    total = graph.add("ReduceSum", corrected, graph.constant(np.array([1])), keepdims=1)
+    return graph.add("Div", corrected, total)
 
 
 def _weighted_sum(graph: Graph, model: AutoLLP, instances: str) -> str:

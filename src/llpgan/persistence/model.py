@@ -39,12 +39,14 @@ SAVED_TYPES = {
     "AlternatingMeanMap": "llpgan.methods.mean_map",
     "BagBoosting": "llpgan.methods.bag_boosting",
     "BagLogistic": "llpgan.methods.bag_logistic",
+    "Calibrator": "llpgan.evaluation.calibrate",
     "KernelMap": "llpgan.methods.kernels",
     "KernelSigmoid": "llpgan.methods.inv_cal",
     "LaplacianMeanMap": "llpgan.methods.mean_map",
     "Linear": "llpgan.methods.linear",
     "MeanMap": "llpgan.methods.mean_map",
     "NamedKernel": "llpgan.methods.kernels",
+    "PredictionSets": "llpgan.evaluation.sets",
     "Sigmoid": "llpgan.methods.linear",
     "ValueEncoder": "llpgan.tables.encode",
 }
@@ -511,6 +513,11 @@ def _try_out(model: Any) -> None:
         found = model._probabilities(instance)
     if np.shape(found) != (1, len(model.classes_)):
         raise ValueError(f"it gives probabilities of shape {np.shape(found)} for {len(model.classes_)} classes")
+    for name, parts in {"calibrator_": ("slopes", "knots"), "sets_": ("coverages",)}.items():
+        for part in parts if hasattr(model, name) else ():
+            shape = np.shape(getattr(getattr(model, name), part))
+            if len(model.classes_) not in shape and shape[-1:] != (1,):
+                raise ValueError(f"{part} of its {name} have shape {shape} for {len(model.classes_)} classes")
 
 
 def _posteriors(classifier: Any, instance: Any) -> Any:

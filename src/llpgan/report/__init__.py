@@ -15,6 +15,7 @@ from llpgan.report.displays import (
     ProportionDisplay,
     ReliabilityDisplay,
 )
+from llpgan.report.monitoring import MonitorDisplay, monitor_page
 from llpgan.report.page import InspectionPage, comparison_page, evaluation_page, render, shares_page, write_report
 from llpgan.utils.old_names import getattr_of_old_names
 
@@ -23,12 +24,14 @@ __all__ = [
     "GroupSharesDisplay",
     "InspectionPage",
     "LearningCurveDisplay",
+    "MonitorDisplay",
     "ProportionDisplay",
     "ReliabilityDisplay",
     "ReportContent",
     "collect_content",
     "comparison_page",
     "evaluation_page",
+    "monitor_page",
     "render",
     "shares_page",
     "write_report",

@@ -1,0 +1,262 @@
+"""``llpgan conformalize``, ``monitor`` and ``suggest``: a model in use."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal
+
+import pyarrow as pa
+import pyarrow.csv
+from rich.table import Table
+
+from llpgan.bags import Bags
+from llpgan.cli.console import make_console
+from llpgan.cli.fit import open_model, read_instances
+from llpgan.cli.main import make_visible
+from llpgan.evaluation import MonitorReport, PredictionSets, suggest_labels
+from llpgan.evaluation import monitor as compare_with_reference
+from llpgan.evaluation.sets import summarize_sets
+from llpgan.methods.base import LLPClassifier
+from llpgan.persistence import save
+from llpgan.persistence.model import files_of_model
+from llpgan.report import monitor_page
+from llpgan.tables import Rows, TableSpec, shared_bags
+from llpgan.tables.columns import plain_values
+from llpgan.tables.spec import check_names
+from llpgan.utils.files import output_file, output_if_named
+
+_LEVELS = (0.8, 0.9, 0.95)
+
+
+def conformalize(
+    model: str,
+    data: str,
+    *,
+    bag: str | Sequence[str] | None = None,
+    proportions: str | None = None,
+    counts: str | None = None,
+    score: Literal["probability", "cumulative"] = "probability",
+    by_class: bool = False,
+    worst_case: bool = False,
+    recalibrate: Literal["temperature", "vector", "isotonic"] | None = None,
+    random_state: int = 0,
+    image: str | None = None,
+    resize: bool = False,
+    out: str | None = None,
+    overwrite: bool = False,
+) -> PredictionSets:
+    """Add prediction sets to a saved model, from bags that it was not trained on.
+
+    The bags must have been drawn at random. Then ``llpgan predict --coverage 0.9`` writes a set of classes for
+    each row that contains the right one with a probability of 90 %.
+
+    Parameters
+    ----------
+    model : str
+        The folder of a saved model.
+    data : str
+        A file like that of the training, with rows of held-out bags.
+    bag : str or sequence of str, default=None
+        The column or columns that say which bag a row belongs to.
+    proportions : str, default=None
+        A table with one row per bag: the columns of the bag, and one column per class.
+    counts : str, default=None
+        A table like ``proportions`` that holds counts.
+    score : {"probability", "cumulative"}, default="probability"
+        probability gives the smallest sets; cumulative gives larger sets to rows that are hard to classify.
+    by_class : bool, default=False
+        Whether to reach the coverage for the rows of each predicted class, instead of all rows together.
+    worst_case : bool, default=False
+        Whether to use a bound on the coverage that holds for bags that are not random; the sets are larger.
+    recalibrate : {"temperature", "vector", "isotonic"}, default=None
+        Correct the probabilities first, with every second bag; the others are used for the sets. None means that
+        the probabilities stay as they are.
+    random_state : int, default=0
+        The seed of the tests of randomness.
+    image : str, default=None
+        The column that holds the paths of images. None means the same name as in the training.
+    resize : bool, default=False
+        Resize images to the size of the training images.
+    out : str, default=None
+        The folder for the new model. None means that the given one is replaced, which needs ``--overwrite``.
+    overwrite : bool, default=False
+        Replace a model that is there.
+
+    Examples
+    --------
+    llpgan conformalize model held_out.csv --bag box --proportions boxes.csv --out model_with_sets
+    """
+    if out is None and not overwrite:
+        raise ValueError(f"{model} would be replaced: name a folder (out), or allow it (overwrite)")
+    loaded, rows = open_model(model, data, image, resize, ids=_check_bag(bag))
+    bags = _read_bags(loaded, rows, TableSpec(bag=bag, proportions=proportions, counts=counts))
+    if recalibrate is not None:
+        every_second = list(range(0, bags.n_bags, 2))
+        loaded.recalibrate(bags.subset(every_second), kind=recalibrate, random_state=random_state)
+        bags = bags.subset([place for place in range(bags.n_bags) if place % 2])
+    loaded.conformalize(bags, score=score, by_class=by_class, worst_case=worst_case, random_state=random_state)
+    save(loaded, model if out is None else out, overwrite=overwrite)
+    _show_levels(loaded, bags)
+    make_console(stderr=True).print(f"saved {model if out is None else out}")
+    return loaded.require_sets()
+
+
+def _show_levels(model: LLPClassifier, bags: Bags) -> None:
+    """The sets of some levels on the bags that they come from."""
+    sets, probabilities = model.require_sets(), model.predict_proba(bags)
+    table = Table("coverage", "estimated", "mean size", "sets of one class", title=f"{bags.n_bags:,} bags")
+    for level in _LEVELS:
+        try:
+            found = summarize_sets(sets.contain(probabilities, level), None)
+        except ValueError:
+            table.add_row(f"{level:g}", "too few bags", "", "")
+            continue
+        lowest = min(sets.reached(level), key=lambda estimate: estimate.value)
+        table.add_row(f"{level:g}", str(lowest), f"{found.mean_size:.3f}", f"{found.share_single:.1%}")
+    make_console().print(table)
+
+
+def monitor(
+    model: str,
+    data: str,
+    *,
+    bag: str | Sequence[str] | None = None,
+    proportions: str | None = None,
+    counts: str | None = None,
+    history: str = "history.jsonl",
+    coverage: float = 0.9,
+    level: float = 0.05,
+    random_state: int = 0,
+    image: str | None = None,
+    resize: bool = False,
+    html: str | None = None,
+    overwrite: bool = False,
+) -> MonitorReport:
+    """Compare new bags of a model in use with those of the time when it was put to use.
+
+    The first call writes the reference to the history file; run it on held-out bags. Each later call adds a line.
+    The exit status is 0 if nothing has changed, 3 if the data have changed, and 4 if the model has become worse.
+    The probability of a false alarm is at most 5 %, however often you look.
+
+    Parameters
+    ----------
+    model : str
+        The folder of a saved model.
+    data : str
+        A file like that of the training, with rows of new bags.
+    bag : str or sequence of str, default=None
+        The column or columns that say which bag a row belongs to.
+    proportions : str, default=None
+        A table with one row per bag: the columns of the bag, and one column per class.
+    counts : str, default=None
+        A table like ``proportions`` that holds counts.
+    history : str, default="history.jsonl"
+        The file of JSON lines that holds the reference and all looks.
+    coverage : float, default=0.9
+        The level of the prediction sets, if the model has any.
+    level : float, default=0.05
+        The probability of a false alarm, over all looks together.
+    random_state : int, default=0
+        The seed of the tests of randomness.
+    image : str, default=None
+        The column that holds the paths of images. None means the same name as in the training.
+    resize : bool, default=False
+        Resize images to the size of the training images.
+    html : str, default=None
+        A file (.html) for a page with the course over time.
+    overwrite : bool, default=False
+        Replace the page if it is there. The history is always added to.
+
+    Examples
+    --------
+    llpgan monitor model new_rows.csv --bag box --proportions new_boxes.csv --history history.jsonl
+    """
+    inputs = [data, proportions, counts, *files_of_model(model)]
+    with output_if_named(html, overwrite=overwrite, inputs=[*inputs, history]) as page:
+        loaded, rows = open_model(model, data, image, resize, ids=_check_bag(bag))
+        bags = _read_bags(loaded, rows, TableSpec(bag=bag, proportions=proportions, counts=counts))
+        found = compare_with_reference(
+            loaded, bags, history=history, coverage=coverage, level=level, random_state=random_state
+        )
+        make_console().print(make_visible(str(found)), soft_wrap=True)
+        if page is not None:
+            page.write_text(monitor_page(found, Path(data).name, type(loaded).__name__), encoding="utf-8")
+    return found
+
+
+def suggest(
+    model: str,
+    data: str,
+    *,
+    bag: str | Sequence[str] | None = None,
+    proportions: str | None = None,
+    counts: str | None = None,
+    budget: int = 50,
+    strategy: Literal["variance", "uncertainty", "random"] = "variance",
+    keep: Sequence[str] = (),
+    random_state: int = 0,
+    out: str = "to_label.csv",
+    overwrite: bool = False,
+) -> list[int]:
+    """Name the rows whose labels, beside the bags, would help most.
+
+    Parameters
+    ----------
+    model : str
+        The folder of a saved model.
+    data : str
+        The table of rows.
+    bag : str or sequence of str, default=None
+        The column or columns that say which bag a row belongs to.
+    proportions : str, default=None
+        A table with one row per bag: the columns of the bag, and one column per class.
+    counts : str, default=None
+        A table like ``proportions`` that holds counts.
+    budget : int, default=50
+        The number of rows to label.
+    strategy : {"variance", "uncertainty", "random"}, default="variance"
+        variance selects rows that reduce the variance of all predictions most; uncertainty selects those whose
+        most probable class is least probable.
+    keep : sequence of str, default=()
+        The columns of the data to copy, such as id.
+    random_state : int, default=0
+        The seed.
+    out : str, default="to_label.csv"
+        The file (.csv) for the rows: their positions from 0, the most helpful first, and their probabilities.
+    overwrite : bool, default=False
+        Replace a file that is there.
+
+    Examples
+    --------
+    llpgan suggest model people.csv --bag state --proportions results.csv --budget 50 --keep id
+    """
+    if Path(out).suffix.lower() != ".csv":
+        raise ValueError(f"{out}: rows to label are written to a file that ends in .csv")
+    inputs = [data, proportions, counts, *files_of_model(model)]
+    with output_file(Path(out), overwrite=overwrite, inputs=inputs) as aside:
+        loaded, rows = open_model(model, data, ids=_check_bag(bag))
+        bags = _read_bags(loaded, rows, TableSpec(bag=bag, proportions=proportions, counts=counts))
+        found = suggest_labels(loaded, bags, budget, strategy=strategy, random_state=random_state)
+        places = found.rows.tolist()
+        columns = {"row": pa.array(places)}
+        columns |= {name: plain_values(rows.column(name)).take(pa.array(places)) for name in keep}
+        probabilities = loaded.predict_encoded(bags.instances[found.rows])
+        columns |= {f"p_{name}": pa.array(probabilities[:, k]) for k, name in enumerate(loaded.classes_.tolist())}
+        pa.csv.write_csv(pa.table(columns), aside)
+    make_console(stderr=True).print(f"saved {out}: {len(places):,} rows to label, the most helpful first")
+    return places
+
+
+def _check_bag(bag: str | Sequence[str] | None) -> Sequence[str]:
+    if bag is None:
+        raise ValueError("nothing tells the bag of a row: name its column (bag)")
+    return check_names(bag, "bag")
+
+
+def _read_bags(model: LLPClassifier, rows: Rows, spec: TableSpec) -> Bags:
+    """The bags of a table, encoded as in the training of the model."""
+    if not spec.tables_of_bags:
+        raise ValueError("nothing tells the shares of the bags: name a table of them (proportions) or (counts)")
+    features = None if model.encoder_ is None else model.encoder_.features
+    bags = shared_bags(rows, model.classes_, spec)
+    return replace(bags, instances=read_instances(model, rows), features=features, encoder=model.encoder_)

@@ -1,0 +1,101 @@
+"""llpgan conformalize, predict --coverage, monitor and suggest."""
+
+import csv
+
+import numpy as np
+import pytest
+
+import llpgan
+from llpgan.cli import main
+
+pytestmark = pytest.mark.slow  # some seconds together
+
+
+def write_tables(name, seed, noise=1.0, n=3200):
+    """People in random boxes of 16, and how each box voted; the vote follows from the age, but for noise."""
+    rng = np.random.default_rng(seed)
+    age = rng.normal(50, 10, n).round(1)
+    vote = np.where(age - 50 + 10 * noise * rng.normal(size=n) > 0, "yes", "no")
+    with open(f"{name}.csv", "w", newline="") as file:  # noqa: PTH123
+        writer = csv.writer(file)
+        writer.writerow(["id", "box", "age"])
+        writer.writerows([i, f"b{i // 16:03}", age[i]] for i in range(n))
+    with open(f"{name}_boxes.csv", "w", newline="") as file:  # noqa: PTH123
+        writer = csv.writer(file)
+        writer.writerow(["box", "no", "yes"])
+        shares = (vote.reshape(-1, 16) == "yes").mean(axis=1)
+        writer.writerows([f"b{i:03}", 1 - share, share] for i, share in enumerate(shares))
+    return vote
+
+
+def options(name):
+    return [f"{name}.csv", "--bag", "box", "--proportions", f"{name}_boxes.csv"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("deploy")
+
+
+@pytest.fixture(autouse=True)
+def model(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    if not (folder / "model").exists():
+        for seed, name in enumerate(["train", "held_out", "then", "now"]):
+            write_tables(name, seed)
+        fit = ["fit", *options("train"), "--columns.drop", "id", "--method", "MeanMap", "--report", "false"]
+        assert main.main([*fit, "--out", "model"]) == 0
+        conformalize = ["conformalize", "model", *options("held_out"), "--recalibrate", "temperature"]
+        assert main.main([*conformalize, "--out", "with_sets"]) == 0
+
+
+def test_predictions_have_a_column_of_sets(capsys):
+    votes = write_tables("new", 9)
+    assert main.main(["predict", "with_sets", "new.csv", "--coverage", "0.9", "--overwrite", "true"]) == 0
+    with open("predictions.csv", newline="") as file:  # noqa: PTH123
+        rows = list(csv.DictReader(file))
+    assert list(rows[0]) == ["prediction", "set", "p_no", "p_yes"]
+    assert {row["set"] for row in rows} == {"no", "yes", "no|yes"}
+    covered = np.mean([vote in row["set"].split("|") for vote, row in zip(votes, rows, strict=True)])
+    assert 0.88 < covered < 0.97
+    assert (
+        llpgan.load("with_sets").predict_set("new.csv").sum(axis=1) == [row["set"].count("|") + 1 for row in rows]
+    ).all()
+    assert main.main(["predict", "model", "new.csv", "--coverage", "0.9", "--out", "none.csv"]) == 1
+    assert "has no prediction sets: call conformalize(bags)" in capsys.readouterr().err
+
+
+def test_training_bags_are_refused(capsys):
+    assert main.main(["conformalize", "model", *options("train"), "--out", "wrong"]) == 1
+    assert "200 of these 200 bags are among those that the model was trained on" in capsys.readouterr().err
+    assert main.main(["conformalize", "model", *options("held_out")]) == 1
+    assert "model would be replaced: name a folder (--out), or allow it (--overwrite)" in capsys.readouterr().err
+
+
+def test_monitor_keeps_a_history_and_its_exit_status_is_the_verdict(folder, capsys):
+    monitor = ["monitor", "with_sets", "--history", "course.jsonl"]
+    assert main.main([*monitor, *options("then")]) == 0
+    assert "are the reference" in capsys.readouterr().out
+    assert main.main([*monitor, *options("now")]) == 0
+    assert capsys.readouterr().out.startswith("Quiet.")
+    write_tables("worse", 5, noise=5.0)
+    assert main.main([*monitor, *options("worse"), "--html", "course.html"]) == 4
+    assert "The accuracy fell from 0.7" in capsys.readouterr().out
+    assert len((folder / "course.jsonl").read_text().splitlines()) == 3
+    page = (folder / "course.html").read_text()
+    assert "<b>Alarm.</b>" in page
+    assert "coverage of prediction sets" in page
+
+
+def test_suggested_rows_are_written(folder, capsys):
+    suggest = ["suggest", "model", *options("train"), "--budget", "7", "--keep", "id"]
+    assert main.main([*suggest, "--out", "rows.csv"]) == 0
+    with (folder / "rows.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert list(rows[0]) == ["row", "id", "p_no", "p_yes"]
+    assert [row["row"] for row in rows] == [row["id"] for row in rows]
+    assert len({row["row"] for row in rows}) == 7
+    assert main.main([*suggest, "--out", "rows.txt"]) == 1
+    assert "ends in .csv" in capsys.readouterr().err
+    assert main.main(["suggest", "model", "train.csv", "--bag", "box"]) == 1
+    assert "name a table of them (--proportions) or (--counts)" in capsys.readouterr().err
