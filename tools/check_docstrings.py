@@ -10,8 +10,8 @@ from typing import Any
 
 from numpydoc.docscrape import ClassDoc, get_doc_object
 from numpydoc.validate import ERROR_MSGS, validate
+from sklearn.utils._param_validation import StrOptions
 
-from llpgan.utils.arrays import StrOptions
 from public_names import PACKAGES, is_property, public_members
 
 NOT_ASKED_FOR = {
@@ -113,9 +113,9 @@ def wrong_options(cls: Any) -> Iterator[str]:
 
 
 def as_written(default: Any) -> set[str]:
-    """The ways in which a docstring may write a default: a function by its name, text in double quotes."""
+    """The ways in which a docstring may write a default: code by its name, text in double quotes."""
     if inspect.isfunction(default) or inspect.isclass(default):
-        return {default.__name__}
+        return {default.__name__, f"torch.nn.{default.__name__}"}
     short = f"{default:.0e}".replace("e-0", "e-") if isinstance(default, float) else repr(default)
     return {repr(default).replace("'", '"'), short}
 

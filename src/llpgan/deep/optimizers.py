@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from math import sqrt
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -160,7 +161,7 @@ class Muon(Optimizer):
         return loss
 
 
-def _muon_step(parameter: Tensor, gradient: Tensor, state: dict[str, Tensor], group: dict[str, float]) -> None:
+def _muon_step(parameter: Tensor, gradient: Tensor, state: dict[str, Tensor], group: dict[str, Any]) -> None:
     if not state:
         state["momentum"] = torch.zeros_like(gradient)
     momentum = state["momentum"].mul_(group["momentum"]).add_(gradient)
@@ -170,10 +171,10 @@ def _muon_step(parameter: Tensor, gradient: Tensor, state: dict[str, Tensor], gr
     parameter.sub_(update, alpha=group["lr"])
 
 
-def _adam_step(parameter: Tensor, gradient: Tensor, state: dict[str, Tensor], group: dict[str, float]) -> None:
+def _adam_step(parameter: Tensor, gradient: Tensor, state: dict[str, Tensor], group: dict[str, Any]) -> None:
     if not state:
         state.update(step=torch.zeros(()), mean=torch.zeros_like(gradient), square=torch.zeros_like(gradient))
-    first, second = group["betas"]  # type: ignore[misc]
+    first, second = group["betas"]
     state["step"] += 1
     n = state["step"].item()
     state["mean"].lerp_(gradient, 1 - first)

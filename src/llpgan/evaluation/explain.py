@@ -229,6 +229,7 @@ def partial_dependence(
     Returns
     -------
     dict of str to PartialDependence
+        The mean predictions for each column.
 
     References
     ----------
