@@ -67,10 +67,10 @@ RUNS = {
     "cifar10-labels": Run("cifar10", 1, 8),
     "cifar10-16-paper": Run("cifar10", 16, 10, settings={**PAPER, "bags_per_step": 16}, network="paper"),
     "cifar10-16-gan": Run("cifar10", 16, 10, LLPGAN, {"fakes_per_instance": 0.25}),
-    "svhn-16": Run("svhn", 16, 20, settings=NO_FLIPS, train_rows=12_000),
-    "svhn-labels": Run("svhn", 1, 20, settings=NO_FLIPS, train_rows=12_000),
-    "cifar100-16": Run("cifar100", 16, 20, train_rows=10_000),
-    "cifar100-labels": Run("cifar100", 1, 20, train_rows=10_000),
+    "svhn-16": Run("svhn", 16, 12, settings=NO_FLIPS, train_rows=12_000),
+    "svhn-labels": Run("svhn", 1, 12, settings=NO_FLIPS, train_rows=12_000),
+    "cifar100-16": Run("cifar100", 16, 16, train_rows=10_000),
+    "cifar100-labels": Run("cifar100", 1, 16, train_rows=10_000),
 }
 ABOUT = """Error on the official test images after the last epoch, in per cent, for a random split of the training
 images into bags. "default" is `photo_classifier` with all settings at their defaults but for the number of epochs

@@ -1,4 +1,4 @@
-"""Optimizers: Muon for filters, and the schedule of the rate."""
+"""Optimizers by name: Adam, SGD with Nesterov momentum, and Muon, for filters too."""
 
 from collections.abc import Callable, Sequence
 from math import sqrt

@@ -65,8 +65,9 @@ class LLPGAN(DeepClassifier):
         The kind of critic beside the classes: "wasserstein", with a gradient penalty, or "hinge". The generator
         then raises the score of the critic instead of minimizing ``generator_loss``. None means no critic. The
         classifier itself then distinguishes real from generated instances.
-    fakes_per_instance : float, default=1.0
-        The number of instances that a step generates for each of its real instances. Fewer take less time.
+    fakes_per_instance : float, default=None
+        The number of instances that a step generates for each of its real instances. Fewer take less time. None
+        means 0.5 for the default classifier of photographs, and 1 otherwise.
     noise : {"uniform", "normal"} or callable, default="uniform"
         The distribution of the noise: "uniform" on (−1, 1), or "normal". A callable takes the number of samples,
         ``noise_size`` and the device.
@@ -106,7 +107,7 @@ class LLPGAN(DeepClassifier):
     generator: nn.Module | MakeGenerator | None = None
     generator_loss: str | GeneratorLoss = "feature_matching"
     critic: str | None = None
-    fakes_per_instance: float = 1.0
+    fakes_per_instance: float | None = None
     noise: str | Noise = "uniform"
     noise_size: int = 100
 
@@ -119,7 +120,7 @@ class LLPGAN(DeepClassifier):
         "generator": [callable, None],
         "generator_loss": [StrOptions(set(GENERATOR_LOSSES)), callable],
         "critic": [StrOptions(set(CRITICS)), None],
-        "fakes_per_instance": [Interval(Real, 0, None, closed="neither")],
+        "fakes_per_instance": [Interval(Real, 0, None, closed="neither"), None],
         "noise": [StrOptions(set(NOISES)), callable],
         "noise_size": [Interval(Integral, 1, None, closed="left")],
     }
@@ -158,7 +159,7 @@ class LLPGAN(DeepClassifier):
         shared: Any = {
             **self._fit_to_bags(bags),
             "proportion_weight": self.proportion_weight or float(bags.sizes.mean()) / self._loss_scale(bags),
-            "fakes_per_instance": self.fakes_per_instance,
+            "fakes_per_instance": self.fakes_per_instance or recipe_of(self).fakes_per_instance,
             "noise": self._noise(),
             "noise_size": self.noise_size,
         }

@@ -51,6 +51,8 @@ class Pair(NamedTuple):
         The activation of the classifier.
     n_steps : int, default=None
         About how many steps training takes. None means 100 epochs.
+    fakes_per_instance : float, default=1.0
+        The number of generated instances for each real one.
     """
 
     classifier: MakeClassifier
@@ -66,6 +68,7 @@ class Pair(NamedTuple):
     augment: str | None = None
     activation: str = "leaky_relu"
     n_steps: int | None = None
+    fakes_per_instance: float = 1.0
 
 
 def default_pair(shape: Shape) -> Pair:
@@ -102,6 +105,7 @@ def default_pair(shape: Shape) -> Pair:
             augment="slight_shifts_and_flips",
             activation="gelu",
             n_steps=2_400,
+            fakes_per_instance=0.5,
         )
     return paper_pair(shape)
 
