@@ -17,7 +17,7 @@ from benchmarks.rows import RESULTS, Row, as_markdown, measured_rows, write_asid
 from llpgan import BagLogistic, Bags, Columns
 from llpgan.data import election
 from llpgan.ecological.counts import clipped_rates
-from llpgan.ecological.shares import group_rows, shares_of_rows
+from llpgan.ecological.model_shares import estimate_row_shares, group_rows
 from llpgan.tables import open_rows
 
 POLITICS = ("ideology", "party_id")
@@ -52,7 +52,7 @@ def measured(features: str, results: str, by: str) -> Row:
     """Mean errors of the share of Trump's voters over groups, and how many intervals hold the truth."""
     bags, probabilities, people, voted = predicted(features, results)
     index, groups = group_rows(open_rows(people), by.split(","))
-    shares = shares_of_rows(bags, probabilities, index, groups)
+    shares = estimate_row_shares(bags, probabilities, index, groups)
     sizes, place = shares.sizes, shares.outcomes.index("trump")
     truth, unmatched = (np.bincount(index, values) / sizes for values in (voted, probabilities[:, place]))
     large = sizes > _LARGE * sizes.sum()

@@ -30,7 +30,7 @@ def test_a_mistake_is_named_by_unit_and_column(groups, outcomes, message):
 def test_names_must_be_as_many_as_columns_and_differ():
     with pytest.raises(ValueError, match="group_names: 3 names, but 2 are needed"):
         GroupCounts(GROUPS, OUTCOMES, ["a", "b", "c"])
-    with pytest.raises(ValueError, match="unit_names: 'A' stands there twice"):
+    with pytest.raises(ValueError, match="unit_names: 'A' is given twice"):
         GroupCounts(GROUPS, OUTCOMES, unit_names=["A", "A"])
 
 
@@ -54,7 +54,7 @@ def test_a_table_with_more_outcomes_than_people_or_a_unit_twice_is_refused():
         ValueError, match=r"unit 'A': -10 of outcome 'rest' is not a count \(the outcomes sum to more"
     ):
         GroupCounts.from_table(table, **names, unit="unit", remainder="rest")
-    with pytest.raises(ValueError, match="unit 'A' stands there twice, in rows 0 and 1"):
+    with pytest.raises(ValueError, match="unit 'A' has two rows, 0 and 1"):
         GroupCounts.from_table(table | {"unit": ["A", "A"]}, **names, unit="unit")
     with pytest.raises(ValueError, match="has no column 'white'"):
         GroupCounts.from_table(table, groups=["b", "white"], outcomes=["yes", "no"])
@@ -85,5 +85,5 @@ def test_frames_are_matched_by_their_units_and_name_their_columns():
     np.testing.assert_array_equal(counts.outcomes, OUTCOMES)
     with pytest.raises(ValueError, match="unit 'B' has no row in outcomes"):
         GroupCounts(groups, outcomes.rename(index={"B": "C"}))
-    with pytest.raises(ValueError, match="outcomes: unit 'A' stands there twice"):
+    with pytest.raises(ValueError, match="outcomes: unit 'A' has two rows"):
         GroupCounts(groups, outcomes.rename(index={"B": "A"}))

@@ -10,7 +10,7 @@ from tests.ecological.simulated_counts import simulated
 
 @pytest.fixture
 def shares(rng):
-    return shares_from_counts(simulated(rng)[0])
+    return shares_from_counts(simulated(rng)[0], aggregation_bias=0.3)
 
 
 def test_intervals_lie_within_the_bounds_around_the_shares(shares):

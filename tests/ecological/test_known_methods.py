@@ -83,5 +83,5 @@ def test_shifts_of_logits_are_raking(rng):
 
 def test_totals_that_no_shift_can_meet_are_refused():
     one_class = np.array([[[0.0, -1e9]]])
-    with pytest.raises(ValueError, match="no shift of the logits meets the totals"):
+    with pytest.raises(ValueError, match="no shift of the logits matches the totals"):
         matching_shifts(one_class, np.ones((1, 1)), np.array([[0.5, 0.5]]), np.zeros((1, 2)))

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from llpgan.ecological import GroupCounts, cross_entropy_rates, fit_cells, rake_cells, shares_from_counts
-from llpgan.ecological.cells import cell_covariance, cell_spreads, interactions, softmax
+from llpgan.ecological.cells import cell_covariance, cell_spreads, interactions, softmax, sum_covariances
 from tests.ecological.simulated_counts import simulated, wrong
 
 
@@ -64,7 +64,7 @@ def test_neither_the_order_of_units_nor_of_columns_matters(rng):
     counts, _ = simulated(rng)
     units, groups, outcomes = rng.permutation(counts.n_units), [2, 0, 1], [1, 2, 0]
     other = GroupCounts(counts.groups[units][:, groups], counts.outcomes[units][:, outcomes])
-    first, second = shares_from_counts(counts), shares_from_counts(other)
+    first, second = (shares_from_counts(one, aggregation_bias=0.3) for one in (counts, other))
     np.testing.assert_allclose(second.shares, first.shares[groups][:, outcomes], atol=2e-3)
     np.testing.assert_allclose(second.intervals[0], first.intervals[0][groups][:, outcomes], atol=5e-3)
 
@@ -108,13 +108,17 @@ def test_intervals_hold_the_truth_of_the_model_that_they_are_made_for():
 
 def test_the_covariance_of_cells_sums_to_zero_and_does_not_depend_on_blocks(rng):
     _, cells = simulated(rng, n_units=10)
-    spreads = cell_spreads(cells)
-    whole = cell_covariance([spreads], 2.0, 1.5)
-    np.testing.assert_allclose(whole.sum(axis=1), 0, atol=1e-6 * np.abs(whole).max())
-    np.testing.assert_allclose(whole.sum(axis=0), 0, atol=1e-4 * np.abs(whole).max())
-    np.testing.assert_allclose(cell_covariance([spreads[:4], spreads[4:]], 2.0, 1.5), whole, rtol=1e-4, atol=1)
-    wider = cell_covariance([spreads], 2.0, 1.5, aggregation_bias=1.0)
-    assert (np.einsum("rcrc->rc", wider) > np.einsum("rcrc->rc", whole)).all()
+    spreads, design, penalty = cell_spreads(cells), np.ones((10, 1)), np.full((1, 1, 1), 1.5**-2)
+    whole = cell_covariance([(spreads, design)], 2.0, 20, penalty)
+    blocks = [(spreads[:4], design[:4]), (spreads[4:], design[4:])]
+    parts = cell_covariance(blocks, 2.0, 20, penalty)
+    for name in ("sampling", "confounding", "moving"):
+        one, other = getattr(whole, name), getattr(parts, name)
+        over_groups = one.reshape(3, 3, 3, 3).sum(axis=0)
+        np.testing.assert_allclose(over_groups, 0, atol=1e-6 * np.abs(one).max())
+        np.testing.assert_allclose(other, one, rtol=1e-4, atol=1e-6 * np.abs(one).max())
+    wider = sum_covariances([whole], 1.0)
+    np.testing.assert_allclose(wider, whole.sampling + whole.moving @ whole.moving, rtol=1e-9, atol=1e-6)
 
 
 def test_settings_that_mean_nothing_are_refused(rng):

@@ -6,7 +6,7 @@ import pytest
 
 from llpgan import BagLogistic, Bags, MeanMap
 from llpgan.ecological import match_probabilities, shares_by
-from llpgan.ecological.shares import shares_of_rows
+from llpgan.ecological.model_shares import estimate_row_shares
 
 CLASSES = ["no", "yes"]
 
@@ -122,16 +122,16 @@ def test_mistakes_are_named(people, results, model):
         shares_by(model, people, "rage", bag="town", proportions=results)
     with pytest.raises(ValueError, match="by: 1,200 different groups, more than 1,000"):
         shares_by(model, people, "height", bag="town", proportions=results)
-    with pytest.raises(ValueError, match="neither its proportions nor its counts"):
+    with pytest.raises(ValueError, match="neither the proportions nor the counts"):
         shares_by(model, people, "old", bag="town")
-    with pytest.raises(ValueError, match="by: 3 groups of rows, but 1200 rows"):
+    with pytest.raises(ValueError, match="by: 3 values, but 1200 rows"):
         shares_by(model, bags, ["a", "b", "a"])
     with pytest.raises(ValueError, match="are for tables"):
         shares_by(model, bags, people["sex"], bag="town")
     with pytest.raises(ValueError, match="there is no outcome 'abstained'"):
         shares_by(model, bags, people["sex"], exclude=["abstained"])
     with pytest.raises(ValueError, match="prior_scale must be a number above 0"):
-        shares_of_rows(bags, np.full((1200, 2), 0.5), np.zeros(1200, dtype=np.int64), ["a"], prior_scale=0)
+        estimate_row_shares(bags, np.full((1200, 2), 0.5), np.zeros(1200, dtype=np.int64), ["a"], prior_scale=0)
 
 
 def test_a_weight_of_three_is_the_same_as_the_row_three_times(people, results, model):

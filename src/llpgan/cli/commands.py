@@ -21,7 +21,8 @@ from llpgan.cli.fit import collect_fit_report, open_model, open_model_stream, re
 from llpgan.cli.main import make_visible
 from llpgan.cli.options import read_names
 from llpgan.data.election import LABEL, PEOPLE, RESULTS, Election, load_election
-from llpgan.ecological.shares import GroupShares, group_text, shares_by_columns
+from llpgan.ecological.model_shares import shares_by_columns
+from llpgan.ecological.shares import GroupShares, group_text
 from llpgan.evaluation import label_scores
 from llpgan.evaluation.sets import sets_as_text
 from llpgan.methods.bag_logistic import BagLogistic

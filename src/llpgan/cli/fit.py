@@ -17,7 +17,7 @@ from llpgan.cli.console import make_console
 from llpgan.cli.options import passes_on
 from llpgan.deep.epochs import is_first_process
 from llpgan.ecological import GroupShares, shares_by
-from llpgan.ecological.shares import group_rows
+from llpgan.ecological.model_shares import group_rows
 from llpgan.evaluation import BagScores, bag_scores
 from llpgan.evaluation.choose import chooses_by_held_out_bags, default_method
 from llpgan.evaluation.compare import name_of, seeded

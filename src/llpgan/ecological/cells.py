@@ -1,27 +1,37 @@
-"""The cells behind the margins: fit, raking, covariance."""
+"""The cells of groups by outcomes in every unit, from the unit's two margins, and how uncertain they are."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import log_softmax
 
-from llpgan.bags import Bags
-from llpgan.bags.checks import check_probabilities
-from llpgan.ecological.counts import GroupCounts, clipped_rates, goodman_rates
+from llpgan.ecological.counts import GroupCounts, clipped_rates, regress
 
 Table = NDArray[np.float64]
-_TINY = 1e-300
-_LONGEST_STEP = 2.0  # of a shift of logits, in one iteration
+PRIOR_SCALE = 1.5
+COVARIATE_SCALE = 0.5  # of log odds ratios, per standard deviation of a covariate
+AGGREGATION_BIAS = 0.3
+_PSEUDO_PEOPLE = 1.0  # with the outcomes of all units together, so that no outcome of a unit has a share of 0
+_ROUNDS, _STILL = 5, 0.03  # of the overdispersion; its relative change at which it stands still
+_OBJECTIVE_SCALE = 1e3  # per person, so that L-BFGS stops where it should
+_LONGEST_SHIFT = 2.0  # of a logit, in one iteration
+_LONGEST_MOVE = 1.0  # of a logit, to which cells move about linearly
 _HALVINGS = 40
+_FILL = 1e-9  # of the total, in directions of which no unit has information
+_TINY = 1e-300
+
+
+# ---- Tables with given margins
 
 
 def rake_cells(
     tables: Table, row_totals: Table, column_totals: Table, *, max_iter: int = 1000, tol: float = 1e-9
 ) -> Table:
-    """Scale rows and columns in turn until each table has its margins (iterative proportional fitting).
+    """Scale rows and columns alternately until each table has its margins (iterative proportional fitting).
 
     The result is the table T with these margins that minimises Σ T log(T / table): it has the odds ratios of the
     table that it starts from.
@@ -31,13 +41,13 @@ def rake_cells(
     tables : ndarray of shape (n_tables, n_rows, n_columns)
         Positive wherever a cell may be positive.
     row_totals : ndarray of shape (n_tables, n_rows)
-        The sums of the rows to meet.
+        The sums of the rows to match.
     column_totals : ndarray of shape (n_tables, n_columns)
-        The sums of the columns to meet; each table has the same total as in ``row_totals``.
+        The sums of the columns to match; each table has the same total as in ``row_totals``.
     max_iter : int, default=1000
         The greatest number of sweeps over rows and columns.
     tol : float, default=1e-9
-        Stop when the rows' totals are met to within this share of the table's total. Columns are met exactly.
+        Stop when the rows' totals are matched to within this share of the table's total. Columns match exactly.
 
     Returns
     -------
@@ -61,7 +71,7 @@ def rake_cells(
 def matching_shifts(
     logits: Table, weights: Table, totals: Table, start: Table, *, max_iter: int = 200, tol: float = 1e-6
 ) -> Table:
-    """For each unit the shift of all logits with which the weighted probabilities sum to its totals.
+    """Find for each unit the shift of all logits with which the weighted probabilities sum to its totals.
 
     Solves Σ_r w_r softmax(logits_r + u) = totals for u, which is raking of the rows w_r softmax(logits_r). It is
     the minimum of the convex function Σ_r w_r logsumexp(logits_r + u) − totals · u, found by Newton steps that are
@@ -80,7 +90,7 @@ def matching_shifts(
     max_iter : int, default=200
         The greatest number of Newton steps.
     tol : float, default=1e-6
-        Stop when all totals are met to within this share of their sum.
+        Stop when all totals are matched to within this share of their sum.
 
     Returns
     -------
@@ -103,7 +113,7 @@ def matching_shifts(
         if (np.abs(lacking) <= tol * size).all():
             return shifts
         step = np.linalg.solve(_curvature(cells, rates, size), lacking[:, :, None])[:, :, 0]
-        step *= np.minimum(1.0, _LONGEST_STEP / np.maximum(np.abs(step).max(axis=1, keepdims=True), _TINY))
+        step *= np.minimum(1.0, _LONGEST_SHIFT / np.maximum(np.abs(step).max(axis=1, keepdims=True), _TINY))
         for _ in range(_HALVINGS):
             new = _dual(logits, weights, totals, shifts + step)
             worse = new > value + 1e-12 * np.abs(value)
@@ -111,11 +121,11 @@ def matching_shifts(
                 break
             step[worse] /= 2
         shifts, value = shifts + step, new
-    raise ValueError("no shift of the logits meets the totals: some probabilities are too close to 0 or 1")
+    raise ValueError("no shift of the logits matches the totals: some probabilities are too close to 0 or 1")
 
 
 def softmax(logits: Table) -> Table:
-    """Probabilities along the last axis; scipy's own takes several times longer for small tables.
+    """Compute probabilities along the last axis; scipy's function takes several times longer for small tables.
 
     Parameters
     ----------
@@ -144,40 +154,82 @@ def _dual(logits: Table, weights: Table, totals: Table, shifts: Table) -> Table:
 
 
 def _curvature(cells: Table, rates: Table, size: Table) -> Table:
-    """Of the dual in the shifts, with the direction in which it is flat (all shifts alike) filled up."""
+    """The Hessian of the dual; the flat direction (all shifts alike) is filled up so that it can be inverted."""
     n_classes, classes = cells.shape[2], np.arange(cells.shape[2])
     curvature = -np.einsum("irc,ird->icd", cells, rates) + (size / n_classes**2)[:, :, None]
     curvature[:, classes, classes] += cells.sum(axis=1) + 1e-9 * size
     return curvature
 
 
-PRIOR_SCALE = 1.5
-_PSEUDO_PEOPLE = 1.0  # with the outcomes of all units together, so that no outcome of a unit has a share of 0
-_ROUNDS, _STILL = 5, 0.03  # of the overdispersion; its relative change at which it stands still
-_SCALE = 1e3  # of the objective per person, so that L-BFGS stops where it should
+# ---- The cells with the least information
+
+
+@dataclass(frozen=True, eq=False)
+class RatesPrior:
+    """What is assumed of a stratum's shares before its units are looked at; other strata provide it.
+
+    Attributes
+    ----------
+    interactions : ndarray of shape (n_groups, n_outcomes)
+        The expected log odds ratios of groups and outcomes.
+    scale : float
+        Their standard deviation.
+    overdispersion : float
+        How many times more than by chance units vary.
+    """
+
+    interactions: Table
+    scale: float
+    overdispersion: float
+
+
+@dataclass(frozen=True, eq=False)
+class CellCovariance:
+    """How uncertain the total number of people in each cell is, over all units.
+
+    All three are square matrices over the cells, in the order of groups and within them outcomes.
+
+    Attributes
+    ----------
+    sampling : ndarray of shape (n_cells, n_cells)
+        The covariance from chance, from differences between units, and from what the margins do not determine.
+    confounding : ndarray of shape (n_cells, n_cells)
+        The matrix U with which a correlation r between what units do and who lives in them biases the contrast w
+        of cells by at most r / √(1 − r²) · √(wᵀ U w).
+    moving : ndarray of shape (n_cells, n_cells)
+        K, by how much cells move with the log odds of groups. A bias of these with scale τ adds τ² K Kᵀ.
+    """
+
+    sampling: Table
+    confounding: Table
+    moving: Table
 
 
 @dataclass(frozen=True, eq=False)
 class CellFit:
-    """What :func:`fit_cells` finds.
+    """Estimated cells of all units.
 
     Attributes
     ----------
     unit_cells : ndarray of shape (n_units, n_groups, n_outcomes)
-        The estimated number of people in each cell of each unit; both margins are met.
+        The estimated number of people in each cell of each unit; both margins are matched.
     log_rates : ndarray of shape (n_groups, n_outcomes)
-        The logits of the shares from which all units depart as little as possible.
+        The logits of the shares from which all units depart as little as possible; with covariates, those at
+        their means. NaN for groups and outcomes that no unit has.
     overdispersion : float
         How many times more the units vary than by chance alone, if everybody's outcome had the group's shares.
+    covariance : CellCovariance
+        How uncertain the totals of the cells are.
     """
 
     unit_cells: Table
     log_rates: Table
     overdispersion: float
+    covariance: CellCovariance
 
 
 def fit_cells(counts: GroupCounts, *, prior_scale: float = PRIOR_SCALE) -> CellFit:
-    """Estimate the cells of all units from their margins.
+    """Estimate the cells of all units from their margins; strata are ignored.
 
     Of all tables T_i that have the margins g_i and v_i of their unit, and all shares B of outcomes by group, take
     those that minimise ::
@@ -193,6 +245,10 @@ def fit_cells(counts: GroupCounts, *, prior_scale: float = PRIOR_SCALE) -> CellF
     The more units differ, the more alike this makes groups, compared with Goodman's regression. That is right if
     people vote rather like those who live around them, as in all elections that it was measured on. If units
     differ by chance alone, it makes groups too much alike.
+
+    With covariates z_i of the units, B depends on them: θ_i = θ + Σ_k z_ik Γ_k. What a covariate does to all
+    groups alike is free; by how much it changes the log odds ratios has a prior of scale 0.5 per standard
+    deviation.
 
     Parameters
     ----------
@@ -213,29 +269,95 @@ def fit_cells(counts: GroupCounts, *, prior_scale: float = PRIOR_SCALE) -> CellF
     >>> fit_cells(counts).unit_cells.sum(axis=0).round(0).tolist()
     [[119.0, 31.0], [46.0, 104.0]]
     """
-    refuse_no_scale(prior_scale)
-    present = counts.occupied
-    degrees = (present.n_units - present.groups.shape[1]) * (present.outcomes.shape[1] - 1)
-    if degrees < 1:
+    return fit_margins(counts.groups, counts.outcomes, counts.covariates, prior_scale=prior_scale)
+
+
+def fit_margins(
+    groups: Table,
+    outcomes: Table,
+    covariates: Table | None = None,
+    *,
+    prior_scale: float = PRIOR_SCALE,
+    prior: RatesPrior | None = None,
+    start: Table | None = None,
+) -> CellFit:
+    """Estimate cells as :func:`fit_cells` does; some groups and outcomes may be in no unit.
+
+    Parameters
+    ----------
+    groups : ndarray of shape (n_units, n_groups)
+        The people of each group.
+    outcomes : ndarray of shape (n_units, n_outcomes)
+        The people with each outcome.
+    covariates : ndarray of shape (n_units, n_covariates), default=None
+        Numbers of the units.
+    prior_scale : float, default=1.5
+        The scale of the prior of log odds ratios.
+    prior : RatesPrior, default=None
+        A prior from other strata instead, for a stratum with few units.
+    start : ndarray of shape (n_groups, n_outcomes), default=None
+        Logits to start from, such as those of a fit of more units.
+
+    Returns
+    -------
+    CellFit
+        The cells of all units, with their uncertainty.
+    """
+    check_prior_scale(prior_scale)
+    there = groups.sum(axis=1) > 0
+    rows, columns = np.flatnonzero(groups.sum(axis=0) > 0), np.flatnonzero(outcomes.sum(axis=0) > 0)
+    few_groups, few_outcomes = groups[there][:, rows], outcomes[there][:, columns]
+    shape = groups.shape[1], outcomes.shape[1]
+    cells, log_rates = np.zeros((len(groups), *shape)), np.full(shape, np.nan)
+    if min(len(rows), len(columns)) == 1:  # then nothing is unknown
+        totals = few_groups.sum(axis=1)[:, None, None]
+        cells[np.ix_(there, rows, columns)] = few_groups[:, :, None] * few_outcomes[:, None, :] / totals
+        certain = np.zeros((cells[0].size, cells[0].size))
+        return CellFit(cells, log_rates, 1.0, CellCovariance(certain, certain, certain))
+    design = _scale_covariates(covariates, few_groups.sum(axis=1), there)
+    degrees = (len(few_groups) - len(rows) - design.shape[1] + 1) * (len(columns) - 1)
+    if prior is None and degrees < 1:
+        numbers = "" if covariates is None else f" and {design.shape[1] - 1} covariates"
         raise ValueError(
-            f"{present.n_units} units with anybody in them, but {present.groups.shape[1]} groups: "
-            f"there must be more units than groups"
+            f"{len(few_groups)} units with anybody in them, but {len(rows)} groups{numbers}: "
+            f"there must be more units than groups and covariates"
         )
-    problem = _Problem.of(present)
-    log_rates = np.log(0.8 * problem.first_rates + 0.2 * problem.outcomes.sum(axis=0) / problem.outcomes.sum())
-    overdispersion = problem.overdispersion(log_rates, degrees)
+    centre = np.zeros((len(rows), len(columns)))
+    if prior is not None:
+        prior_scale, centre = prior.scale, interactions(prior.interactions[np.ix_(rows, columns)])
+    penalty = np.full((design.shape[1], 1, 1), COVARIATE_SCALE**-2.0)
+    penalty[0] = prior_scale**-2.0
+    objective = _Information(few_groups, few_outcomes, design)
+    effects = objective.first_effects()
+    if start is not None:
+        effects[0] = start[np.ix_(rows, columns)]
+    overdispersion = objective.overdispersion(effects, degrees) if prior is None else prior.overdispersion
     for _ in range(_ROUNDS):
-        log_rates = problem.solved(log_rates, overdispersion / prior_scale**2)
-        before, overdispersion = overdispersion, problem.overdispersion(log_rates, degrees)
+        effects = objective.minimise(effects, overdispersion * penalty, centre)
+        before = overdispersion
+        overdispersion = objective.overdispersion(effects, degrees) if prior is None else overdispersion
         if abs(overdispersion - before) <= _STILL * overdispersion:
             break
-    cells = np.zeros((counts.n_units, *log_rates.shape))
-    cells[counts.totals > 0] = rake_cells(problem.cells(log_rates), present.groups, present.outcomes)
-    return CellFit(cells, log_rates - log_rates.mean(axis=1, keepdims=True), overdispersion)
+    fitted = rake_cells(objective.cells(effects), few_groups, few_outcomes)
+    cells[np.ix_(there, rows, columns)] = fitted
+    log_rates[np.ix_(rows, columns)] = effects[0] - effects[0].mean(axis=1, keepdims=True)
+    covariance = cell_covariance([(cell_spreads(fitted), design)], overdispersion, max(degrees, 1), penalty)
+    place = (rows[:, None] * shape[1] + columns).ravel()
+    return CellFit(cells, log_rates, overdispersion, _widen(covariance, place, cells[0].size))
 
 
-def refuse_no_scale(prior_scale: float) -> None:
-    """Refuse a prior that has no scale.
+def _scale_covariates(covariates: Table | None, totals: Table, there: NDArray[np.bool_]) -> Table:
+    """One, and each covariate with mean 0 and standard deviation 1 over people."""
+    design = np.ones((len(totals), 1))
+    if covariates is None:
+        return design
+    numbers = covariates[there] - np.average(covariates[there], axis=0, weights=totals)
+    spread = np.sqrt(np.average(numbers**2, axis=0, weights=totals))
+    return np.hstack([design, numbers / np.where(spread > 0, spread, 1.0)])
+
+
+def check_prior_scale(prior_scale: float) -> None:
+    """Refuse a prior without a scale.
 
     Parameters
     ----------
@@ -247,58 +369,76 @@ def refuse_no_scale(prior_scale: float) -> None:
 
 
 def interactions(log_rates: Table) -> Table:
-    """θ_rc − θ̄_r − θ̄_c + θ̄: what is left of logits without the means of rows and columns."""
-    centred = log_rates - log_rates.mean(axis=1, keepdims=True)
-    return centred - centred.mean(axis=0)
+    """Compute θ_rc − θ̄_r − θ̄_c + θ̄: what is left of logits without the means of rows and columns.
+
+    Parameters
+    ----------
+    log_rates : ndarray of shape (..., n_groups, n_outcomes)
+        The logits.
+
+    Returns
+    -------
+    ndarray of the same shape
+        The interactions.
+    """
+    centred = log_rates - log_rates.mean(axis=-1, keepdims=True)
+    return centred - centred.mean(axis=-2, keepdims=True)
 
 
-@dataclass(eq=False)
-class _Problem:
+class _Information:
     """The information to minimise, with the shifts of the last evaluation to start the next one from."""
 
-    groups: Table
-    outcomes: Table
-    first_rates: Table
-    shifts: Table
+    def __init__(self, groups: Table, outcomes: Table, design: Table) -> None:
+        overall = outcomes.sum(axis=0) / outcomes.sum()
+        smoothed = outcomes + _PSEUDO_PEOPLE * overall
+        self.groups, self.design = groups, design
+        self.outcomes = smoothed * (groups.sum(axis=1) / smoothed.sum(axis=1))[:, None]
+        self.shifts = np.zeros_like(outcomes)
 
-    @classmethod
-    def of(cls, counts: GroupCounts) -> "_Problem":
-        overall = counts.outcomes.sum(axis=0) / counts.outcomes.sum()
-        outcomes = counts.outcomes + _PSEUDO_PEOPLE * overall
-        outcomes *= (counts.totals / outcomes.sum(axis=1))[:, None]
-        goodman = goodman_rates(counts)
-        first = np.tile(overall, (len(goodman), 1)) if np.isnan(goodman).any() else clipped_rates(goodman)
-        return cls(counts.groups, outcomes, first, np.zeros_like(outcomes))
+    def first_effects(self) -> Table:
+        """The logits of Goodman's regression, drawn towards the overall shares; no effects of covariates."""
+        overall = self.outcomes.sum(axis=0) / self.outcomes.sum()
+        rates = regress(self.groups, self.outcomes)
+        rates = np.tile(overall, (len(rates), 1)) if np.isnan(rates).any() else clipped_rates(rates)
+        effects = np.zeros((self.design.shape[1], *rates.shape))
+        effects[0] = np.log(0.8 * rates + 0.2 * overall)
+        return effects
 
-    def rates(self, log_rates: Table) -> Table:
-        """The shares of outcomes by group and unit that meet the outcomes of all units."""
-        self.shifts = matching_shifts(log_rates[None], self.groups, self.outcomes, self.shifts)
-        return softmax(log_rates[None] + self.shifts[:, None, :])
+    def logits(self, effects: Table) -> Table:
+        """Of the groups in each unit; the same in all units if there are no covariates."""
+        return effects if len(effects) == 1 else np.einsum("iq,qrc->irc", self.design, effects)
 
-    def cells(self, log_rates: Table) -> Table:
-        """The same as numbers of people."""
-        return self.groups[:, :, None] * self.rates(log_rates)
+    def rates(self, logits: Table) -> Table:
+        """The shares of outcomes by group and unit that match the outcomes of all units."""
+        self.shifts = matching_shifts(logits, self.groups, self.outcomes, self.shifts)
+        return softmax(logits + self.shifts[:, None, :])
 
-    def information(self, log_rates: Table) -> tuple[float, Table]:
-        """The first term, and its gradient in the logits: expected minus matched cells."""
-        rates = self.rates(log_rates)
-        cells, logs = self.groups[:, :, None] * rates, log_softmax(log_rates, axis=1)
-        value = float((cells * (np.log(np.maximum(rates, 1e-300)) - logs)).sum())
-        return value, self.groups.sum(axis=0)[:, None] * np.exp(logs) - cells.sum(axis=0)
+    def cells(self, effects: Table) -> Table:
+        return self.groups[:, :, None] * self.rates(self.logits(effects))
 
-    def overdispersion(self, log_rates: Table, degrees: int) -> float:
+    def evaluate(self, effects: Table) -> tuple[float, Table]:
+        """The first term of the objective, and its gradient: expected minus matched cells."""
+        logits = self.logits(effects)
+        rates, logs = self.rates(logits), log_softmax(logits, axis=2)
+        cells = self.groups[:, :, None] * rates
+        value = float((cells * (np.log(np.maximum(rates, _TINY)) - logs)).sum())
+        lacking = self.groups[:, :, None] * np.exp(logs) - cells
+        return value, np.einsum("iq,irc->qrc", self.design, lacking)
+
+    def overdispersion(self, effects: Table, degrees: int) -> float:
         """Twice the information by its degrees of freedom, but no less than chance alone."""
-        return max(1.0, 2 * self.information(log_rates)[0] / degrees)
+        return max(1.0, 2 * self.evaluate(effects)[0] / degrees)
 
-    def solved(self, start: Table, penalty: float) -> Table:
-        """The logits that minimise both terms."""
-        scale = _SCALE / self.groups.sum()
+    def minimise(self, start: Table, penalty: Table, centre: Table) -> Table:
+        """The logits and effects of covariates that minimise the information and the penalty."""
+        scale = _OBJECTIVE_SCALE / self.groups.sum()
 
         def objective(flat: Table) -> tuple[float, Table]:
-            log_rates = flat.reshape(start.shape)
-            value, gradient = self.information(log_rates)
-            apart = interactions(log_rates)
-            total = value + 0.5 * penalty * (apart**2).sum()
+            effects = flat.reshape(start.shape)
+            value, gradient = self.evaluate(effects)
+            apart = interactions(effects)
+            apart[0] -= centre
+            total = value + 0.5 * (penalty * apart**2).sum()
             return float(scale * total), scale * (gradient + penalty * apart).ravel()
 
         options = {"maxiter": 1000, "maxcor": 30, "ftol": 1e-9, "gtol": 1e-4}
@@ -306,13 +446,145 @@ class _Problem:
         return np.asarray(found.x).reshape(start.shape)
 
 
-AGGREGATION_BIAS = 0.2
-_LONGEST_LOGIT_STEP = 1.0  # of a logit, to which cells move about linearly
-_FILL = 1e-9  # of the total, in directions of which no unit tells anything
+# ---- How uncertain the totals of the cells are
+
+
+def cell_covariance(
+    blocks: Iterable[tuple[Table, Table]],
+    overdispersion: float,
+    degrees: int,
+    penalty: Any,
+    departures: Table | None = None,
+) -> CellCovariance:
+    """Compute how uncertain the total number of people in each cell is, given the margins of all units.
+
+    The model: the logits of group r in unit i are θ_r + u_i, up to chance. Each unit has its own shift u_i of
+    unknown size, and the interactions of θ have a normal prior with scale σ. Let A_ir be the covariance of the
+    outcomes of group r in unit i by chance alone, and H_i = Σ_r A_ir. The information of the margins on θ is
+    M = Σ_i A_i H_i⁻¹ A_iᵀ. The totals of cells move with θ, or by chance, as
+    K = Σ_i (diag_r A_ir − A_i H_i⁻¹ A_iᵀ). With P the projection on interactions and Q = (M + φ P / σ²)⁻¹ ::
+
+        sampling = φ K Q K  +  φ K,      confounding = φ · degrees · K Q M Q K,      bias = τ² K K.
+
+    The first is what the margins leave open of θ, and by how much groups depart from θ by chance and from unit to
+    unit, which the overdispersion φ measures.
+
+    The estimate has shifts u_i that are uncorrelated with who lives in the units. If the true ones are not, θ
+    moves by Q Σ_i A_i u_i. The u_i have Σ_i u_iᵀ H_i u_i = φ · degrees, which the fit shows, so by Cauchy and
+    Schwarz the bias is at most r / √(1 − r²) times the root of ``confounding``, with r their correlation with the
+    combination of the groups' shares that harms most.
+
+    Last, departures of single groups that depend on who lives in a unit do not average out over units and leave
+    no trace in the margins: their scale τ is an assumption.
+
+    Parameters
+    ----------
+    blocks : iterable of pairs of ndarray
+        Some units at a time: A_ir of shape (n_units, n_groups, n_outcomes, n_outcomes), which for g people with
+        shares p is g (diag p − p pᵀ); and one and the scaled covariates, of shape (n_units, 1 + n_covariates).
+    overdispersion : float
+        φ, how many times more than by chance outcomes vary.
+    degrees : int
+        The degrees of freedom of the overdispersion.
+    penalty : ndarray of shape (1 + n_covariates, 1, 1)
+        1 / σ² of the log odds ratios, and of the effects of each covariate on them.
+    departures : ndarray of shape (n_groups, n_outcomes), default=None
+        If θ was predicted instead of fitted to the margins: how many people more each cell has after the margins
+        were matched than before. With δ = Q · departures, cut at ±1, by which a fit would about move θ,
+        (K δ)(K δ)ᵀ is added: the covariance is then around the prediction.
+
+    Returns
+    -------
+    CellCovariance
+        Of the numbers of people in the cells.
+    """
+    known, moving, with_effects = np.zeros(1), np.zeros(1), np.zeros(1)
+    n_groups, n_outcomes = 0, 0
+    for spreads, design in blocks:
+        n_groups, n_outcomes = spreads.shape[1:3]
+        parts = _sum_information(spreads, design)
+        known, moving, with_effects = known + parts[0], moving + parts[1], with_effects + parts[2]
+    free = np.kron(np.eye(n_groups) - 1 / n_groups, np.eye(n_outcomes - 1))
+    fill = _FILL * max(np.trace(known), np.trace(moving))
+    prior = np.kron(np.diag(np.ravel(penalty)), free)
+    leverage = np.linalg.solve(known + overdispersion * prior + fill * np.eye(len(known)), with_effects.T)
+    sampling = overdispersion * (with_effects @ leverage + moving)
+    if departures is not None:
+        step = (departures @ sum_zero_basis(n_outcomes)).ravel()
+        step = np.linalg.solve(known + overdispersion * prior + fill * np.eye(len(known)), step)
+        moved = moving @ np.clip(step, -_LONGEST_MOVE, _LONGEST_MOVE)
+        sampling = sampling + np.outer(moved, moved)
+    confounding = overdispersion * degrees * leverage.T @ known @ leverage
+    to_cells = np.kron(np.eye(n_groups), sum_zero_basis(n_outcomes))
+    return CellCovariance(*(to_cells @ part @ to_cells.T for part in (sampling, confounding, moving)))
+
+
+def _sum_information(spreads: Table, design: Table) -> tuple[Table, Table, Table]:
+    """What some units add to M and K of :func:`cell_covariance`, in contrasts of outcomes.
+
+    The third is K for all effects of covariates.
+    """
+    n_groups, n_outcomes = spreads.shape[1:3]
+    basis, size = sum_zero_basis(n_outcomes), n_groups * (n_outcomes - 1)
+    reduced = np.einsum("ca,ircd,db->irab", basis, spreads, basis, optimize=True)
+    together = reduced.sum(axis=1)
+    least = _FILL * (np.einsum("iaa->i", together).mean() + _FILL) * np.eye(n_outcomes - 1)
+    solved = np.linalg.solve((together + least)[:, None], reduced)  # where all have one outcome, it is filled up
+    weighted = np.einsum("iq,irab->iqrab", design, reduced)
+    weighted_solved = np.einsum("iq,irab->iqrab", design, solved)
+    known = np.einsum("iqrab,ipsbc->qrapsc", weighted, weighted_solved, optimize=True)
+    moving = np.zeros((n_groups, n_outcomes - 1, design.shape[1], n_groups, n_outcomes - 1))
+    places = np.arange(n_groups)
+    moving[places, :, :, places, :] = weighted.sum(axis=0).transpose(1, 2, 0, 3)
+    moving -= known[0].transpose(0, 1, 2, 3, 4)
+    with_effects = moving.reshape(size, -1)
+    return known.reshape(design.shape[1] * size, -1), with_effects[:, :size], with_effects
+
+
+def _widen(covariance: CellCovariance, place: NDArray[np.int64], n_cells: int) -> CellCovariance:
+    """The same for all cells, of which those without people are certain."""
+    if len(place) == n_cells:
+        return covariance
+    parts = []
+    for part in (covariance.sampling, covariance.confounding, covariance.moving):
+        wide = np.zeros((n_cells, n_cells))
+        wide[np.ix_(place, place)] = part
+        parts.append(wide)
+    return CellCovariance(*parts)
+
+
+def sum_covariances(parts: Sequence[CellCovariance], aggregation_bias: float) -> Table:
+    """Compute the covariance of the total over strata.
+
+    Chance is independent between strata and adds in squares. The bias has the same sign in many strata, so its
+    standard deviations add: over strata d, the variance of a cell is Σ_d sampling_d + τ² (Σ_d b_d)², where b_d² is
+    the cell's place on the diagonal of K_d K_d. Cells are correlated as if the log odds ratios were wrong by the
+    same amount in all strata.
+
+    Parameters
+    ----------
+    parts : sequence of CellCovariance
+        Of each stratum.
+    aggregation_bias : float
+        τ, the scale of the bias of log odds ratios.
+
+    Returns
+    -------
+    ndarray of shape (n_cells, n_cells)
+        Of the numbers of people in the cells of all strata.
+    """
+    if isinstance(aggregation_bias, bool) or not 0 <= aggregation_bias < np.inf:
+        raise ValueError(f"aggregation_bias must be a finite number, 0 or above, got {aggregation_bias!r}")
+    moving = np.sum([part.moving for part in parts], axis=0)
+    together = moving @ moving.T
+    linear = np.sum([np.linalg.norm(part.moving, axis=1) for part in parts], axis=0)
+    wider = linear / np.maximum(np.sqrt(np.diag(together)), _TINY)
+    bias = aggregation_bias**2 * together * np.multiply.outer(wider, wider)
+    return np.asarray(np.sum([part.sampling for part in parts], axis=0) + bias)
 
 
 def sum_zero_basis(n: int) -> Table:
-    """Orthonormal columns that span the vectors of length n with sum zero.
+    """Find orthonormal columns that span the vectors of length n with sum zero.
 
     Parameters
     ----------
@@ -333,86 +605,8 @@ def sum_zero_basis(n: int) -> Table:
     return np.linalg.qr(np.eye(n)[:, : n - 1] - 1 / n)[0]
 
 
-def cell_covariance(
-    spreads: Iterable[Table],
-    overdispersion: float,
-    prior_scale: float,
-    aggregation_bias: float = AGGREGATION_BIAS,
-    departures: Table | None = None,
-) -> Table:
-    """The covariance of the total number of people in each cell, given the margins of all units.
-
-    The model: the logits of group r in unit i are θ_r + u_i, up to chance. Each unit has its own shift u_i of
-    unknown size, and the interactions of θ have a normal prior with scale σ. Let A_ir be the covariance of the
-    outcomes of group r in unit i by chance alone, and H_i = Σ_r A_ir. The margins tell of θ as much as
-    M = Σ_i A_i H_i⁻¹ A_iᵀ. The totals of cells move with θ, or by chance, as
-    K = Σ_i (diag_r A_ir − A_i H_i⁻¹ A_iᵀ). With P the projection on interactions, the covariance is ::
-
-        φ K (M + φ P / σ²)⁻¹ K  +  φ K  +  τ² K P K.
-
-    The terms are what the margins leave open of θ; by how much groups depart from θ by chance and from unit to
-    unit, which the overdispersion φ measures; and departures that depend on who lives in a unit. The last ones
-    do not average out over units and leave no trace in the margins, so their scale τ is an assumption.
-
-    Parameters
-    ----------
-    spreads : iterable of ndarray of shape (n_units, n_groups, n_outcomes, n_outcomes)
-        A_ir of all units, some of them at a time: for g people with shares p, g (diag p − p pᵀ).
-    overdispersion : float
-        φ, how many times more than by chance outcomes vary.
-    prior_scale : float
-        σ, the scale of the log odds ratios that are not known; infinite for no prior.
-    aggregation_bias : float, default=0.2
-        τ, the scale of the bias of log odds ratios. The default was chosen on two elections of New Zealand (2002
-        and 2008), so that intervals hold the truth about equally often for large and small groups, many units
-        and few.
-    departures : ndarray of shape (n_groups, n_outcomes), default=None
-        Where θ was not fitted to the margins but predicted: how many people more each cell has after the margins
-        were met than before. With δ = (M + φ P / σ²)⁻¹ · departures, cut at ±1, by which a fit would about move θ,
-        (K δ)(K δ)ᵀ is added: the covariance is then around the prediction.
-
-    Returns
-    -------
-    ndarray of shape (n_groups, n_outcomes, n_groups, n_outcomes)
-        Of the numbers of people in the cells.
-    """
-    if not 0 <= aggregation_bias < np.inf:
-        raise ValueError(f"aggregation_bias must be a finite number, 0 or above, got {aggregation_bias!r}")
-    known, moving, n_groups, n_outcomes = np.zeros((1, 1)), np.zeros((1, 1)), 0, 0
-    for block in spreads:
-        n_groups, n_outcomes = block.shape[1:3]
-        more_known, more_moving = _split_known_cells(block)
-        known, moving = known + more_known, moving + more_moving
-    free = np.kron(np.eye(n_groups) - 1 / n_groups, np.eye(n_outcomes - 1))
-    least = _FILL * max(np.trace(known), np.trace(moving)) * np.eye(len(known))
-    told = known + overdispersion / prior_scale**2 * free + least
-    covariance = overdispersion * (moving @ np.linalg.solve(told, moving) + moving)
-    covariance += aggregation_bias**2 * moving @ free @ moving
-    if departures is not None:
-        step = np.linalg.solve(told, (departures @ sum_zero_basis(n_outcomes)).ravel())
-        moved = moving @ np.clip(step, -_LONGEST_LOGIT_STEP, _LONGEST_LOGIT_STEP)
-        covariance += np.outer(moved, moved)
-    widen = np.kron(np.eye(n_groups), sum_zero_basis(n_outcomes))
-    return (widen @ covariance @ widen.T).reshape(n_groups, n_outcomes, n_groups, n_outcomes)
-
-
-def _split_known_cells(spreads: Table) -> tuple[Table, Table]:
-    """What some units add to M and K of :func:`cell_covariance`, in contrasts of outcomes."""
-    n_groups, n_outcomes = spreads.shape[1:3]
-    basis, size = sum_zero_basis(n_outcomes), n_groups * (n_outcomes - 1)
-    reduced = np.einsum("ca,ircd,db->irab", basis, spreads, basis, optimize=True)
-    together = reduced.sum(axis=1)
-    least = _FILL * (np.einsum("iaa->i", together).mean() + _FILL) * np.eye(n_outcomes - 1)
-    solved = np.linalg.solve((together + least)[:, None], reduced)  # where all have one outcome, it is filled up
-    known = np.einsum("irab,isbc->rasc", reduced, solved, optimize=True).reshape(size, size)
-    moving = np.zeros((n_groups, n_outcomes - 1, n_groups, n_outcomes - 1))
-    places = np.arange(n_groups)
-    moving[places, :, places, :] = reduced.sum(axis=0)
-    return known, moving.reshape(size, size) - known
-
-
 def cell_spreads(cells: Table) -> Table:
-    """A_ir of :func:`cell_covariance` for cells with all people of a group alike.
+    """Compute A_ir of :func:`cell_covariance` for cells in which all people of a group are alike.
 
     Parameters
     ----------
@@ -430,92 +624,7 @@ def cell_spreads(cells: Table) -> Table:
     [[7.5, -7.5], [-7.5, 7.5]]
     """
     outcomes = np.arange(cells.shape[2])
-    shares = cells / np.maximum(cells.sum(axis=2, keepdims=True), 1e-300)
+    shares = cells / np.maximum(cells.sum(axis=2, keepdims=True), _TINY)
     spreads = -cells[:, :, :, None] * shares[:, :, None, :]
     spreads[:, :, outcomes, outcomes] += cells
     return spreads
-
-
-_LEAST = 1e-12  # a probability of zero could not be raised
-_PSEUDO_ROWS = 1.0  # with the classes of all bags together, so that no class of a bag has a share of 0
-
-
-def match_probabilities(bags: Bags, probabilities: ArrayLike) -> Table:
-    """The probabilities of rows that meet the proportions of their bags and are nearest to those predicted.
-
-    In each bag all logits are shifted alike, which minimises Σ_j w_j KL(matched_j ‖ predicted_j) among all tables
-    of probabilities whose mean is the bag's proportions, with w_j the weight of a row.
-
-    Parameters
-    ----------
-    bags : Bags
-        Which row belongs to which bag, and the proportions of each bag.
-    probabilities : array-like of shape (n_rows, n_classes)
-        The predicted probability of each class.
-
-    Returns
-    -------
-    ndarray of shape (n_rows, n_classes)
-        The probabilities, whose mean in each bag equals its proportions.
-
-    Examples
-    --------
-    >>> bags = Bags.from_arrays(np.zeros((2, 1)), ["a", "a"], {"a": [0.5, 0.5]})
-    >>> match_probabilities(bags, [[0.5, 0.5], [0.8, 0.2]]).round(3).tolist()
-    [[0.333, 0.667], [0.667, 0.333]]
-    """
-    _refuse_less_than_proportions(bags)
-    predicted, weights = clip_probabilities(bags, probabilities), bags.row_weights
-    matched = np.empty_like(predicted)
-    for bag in range(bags.n_bags):
-        rows = bags.rows_of(bag)
-        matched[rows] = _match(predicted[rows], weights[rows], bags.proportions[bag], bags.prior)
-    return matched
-
-
-def clip_probabilities(bags: Bags, probabilities: ArrayLike) -> Table:
-    """Predictions that fit the bags, none of them zero.
-
-    Parameters
-    ----------
-    bags : Bags
-        The bags of the rows.
-    probabilities : array-like of shape (n_rows, n_classes)
-        The predicted probability of each class.
-
-    Returns
-    -------
-    ndarray of shape (n_rows, n_classes)
-        The probabilities, clipped away from zero and normalized.
-    """
-    table = np.clip(check_probabilities(probabilities, len(bags.bag_index), bags.n_classes), _LEAST, None)
-    return table / table.sum(axis=1, keepdims=True)
-
-
-def _refuse_less_than_proportions(bags: Bags) -> None:
-    if bags.known is not None:
-        raise ValueError(
-            "predictions cannot be matched to bags of which less is known than all proportions (bounds, unknown "
-            "shares or noise): give the proportions of every bag"
-        )
-    if bags.bag_weights is not None:
-        raise ValueError(
-            "predictions cannot be matched to bags that overlap, or that count differently (bag_weights): give "
-            "bags of which each row belongs to one"
-        )
-
-
-def _match(predicted: Table, weights: Table, proportions: Table, prior: Table) -> Table:
-    """Of one bag. A class that nobody has is first given a little, so that its shift is finite."""
-    total, none = weights.sum(), np.zeros((1, predicted.shape[1]))
-    totals = total * proportions + _PSEUDO_ROWS * prior
-    totals *= total / totals.sum()
-    there = totals > 0
-    logits = np.log(predicted[None, :, there])
-    shifts = matching_shifts(logits, weights[None], totals[None, there], none[:, there])
-    close = np.zeros_like(predicted)
-    close[:, there] = softmax(logits + shifts[:, None, :])[0]
-    counts = weights > 0
-    cells = rake_cells((weights[:, None] * close)[None], weights[None], (total * proportions)[None])[0]
-    close[counts] = cells[counts] / weights[counts, None]
-    return close

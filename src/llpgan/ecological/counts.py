@@ -1,4 +1,4 @@
-"""Counts of groups and outcomes in units, and what the margins alone say."""
+"""Counts of people by group and by outcome for each unit: what ecological inference starts from."""
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
@@ -11,24 +11,26 @@ from llpgan.tables.columns import as_numbers, naming_source
 from llpgan.tables.join import bag_keys
 from llpgan.tables.read import missing_column_error, read_table, source_name
 from llpgan.tables.spec import check_names
-from llpgan.utils.arrays import check_argument, check_numbers, is_frame
+from llpgan.utils.arrays import check_argument, check_numbers, is_frame, is_missing
 
 Table = NDArray[np.float64]
 Names = tuple[Hashable, ...]
 _ROUNDING = 1e-6  # by how much of a unit its two totals may differ
+_NAMES_IN_REPR = 6
+_TINY = 1e-300
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class GroupCounts:
     """Two margins of each unit: how many people of each group it has, and how many people had each outcome.
 
     The cells, that is how many people *of each group* had each outcome, are unknown. Everything is checked when
-    the object is made. Counts need not be whole numbers.
+    the object is made. Counts need not be whole numbers, but fractions of a unit are no counts.
 
     Parameters
     ----------
     groups : array-like or frame of shape (n_units, n_groups)
-        How many people of each group a unit has. Of a frame, the columns name the groups, and the index names the
+        How many people of each group a unit has. The columns of a frame name the groups, and its index names the
         units.
     outcomes : array-like or frame of shape (n_units, n_outcomes)
         How many people of a unit had each outcome. Each unit must have the same total as in ``groups``. Two frames
@@ -39,6 +41,11 @@ class GroupCounts:
         The names of the outcomes.
     unit_names : sequence of hashable, default=None
         The names of the units. Names are in the order of columns and rows; None means numbers from 0.
+    strata : sequence of hashable, default=None
+        The stratum of each unit, such as its county: groups may behave differently from stratum to stratum. None
+        means that all units are of one district.
+    covariates : array-like of shape (n_units, n_covariates), default=None
+        Numbers that may explain how the groups of a unit behave, such as its income or density.
 
     Examples
     --------
@@ -51,12 +58,19 @@ class GroupCounts:
     group_names: Sequence[Hashable] | None = None
     outcome_names: Sequence[Hashable] | None = None
     unit_names: Sequence[Hashable] | None = None
+    strata: Sequence[Hashable] | None = None
+    covariates: Table | None = None
 
     def __post_init__(self) -> None:
-        self._take_names_of_frames()
+        self._use_names_of_frames()
         for side in ("groups", "outcomes"):
             with check_argument(side):
-                object.__setattr__(self, side, _two_dimensional(getattr(self, side), side))
+                table = check_numbers(getattr(self, side), side).astype(np.float64)
+                if table.ndim != 2 or table.shape[1] < 2 or len(table) == 0:
+                    raise ValueError(
+                        f"one row per unit and at least two columns are needed, got shape {table.shape}"
+                    )
+                object.__setattr__(self, side, table)
         if len(self.groups) != len(self.outcomes):
             raise ValueError(
                 f"{len(self.groups)} units in groups, but {len(self.outcomes)} in outcomes: "
@@ -67,12 +81,14 @@ class GroupCounts:
             ("outcome_names", self.outcomes.shape[1]),
             ("unit_names", len(self.groups)),
         ):
-            object.__setattr__(self, option, _names(getattr(self, option), n, option))
-        _refuse_no_counts(self.groups, self.unit_names, self.group_names, "group")
-        _refuse_no_counts(self.outcomes, self.unit_names, self.outcome_names, "outcome")
-        _refuse_other_totals(self)
+            object.__setattr__(self, option, _check_names(getattr(self, option), n, option))
+        _check_counts(self.groups, self.unit_names, self.group_names, "group")
+        _check_counts(self.outcomes, self.unit_names, self.outcome_names, "outcome")
+        self._check_totals()
+        self._check_strata()
+        self._check_covariates()
 
-    def _take_names_of_frames(self) -> None:
+    def _use_names_of_frames(self) -> None:
         """The columns of frames name groups and outcomes; their indices name the units, and match the two."""
         sides: list[Any] = [self.groups, self.outcomes]
         indexed = [side for side in sides if is_frame(side) and hasattr(side, "index")]
@@ -84,6 +100,47 @@ class GroupCounts:
             if getattr(self, option) is None:
                 object.__setattr__(self, option, names)
 
+    def _check_totals(self) -> None:
+        members, results = self.totals, self.outcomes.sum(axis=1)
+        assert self.unit_names is not None
+        for unit in np.flatnonzero(np.abs(members - results) > _ROUNDING * np.maximum(members, 1)).tolist():
+            raise ValueError(
+                f"unit {self.unit_names[unit]!r}: its groups sum to {members[unit]:.10g}, its outcomes to "
+                f"{results[unit]:.10g}; both must count the same people (GroupCounts.from_table can make those "
+                f"without an outcome one more: remainder='abstained')"
+            )
+        if members.max() <= 1 + _ROUNDING:
+            raise ValueError(
+                f"unit {self.unit_names[int(members.argmax())]!r}: its groups sum to {members.max():.6g}, so "
+                f"these are fractions, not counts: multiply them by the number of people of each unit (or all by "
+                f"one number, such as 1000, if it is unknown)"
+            )
+
+    def _check_strata(self) -> None:
+        if self.strata is None:
+            return
+        strata = tuple(self.strata)
+        if len(strata) != self.n_units:
+            raise ValueError(f"strata: {len(strata)} values, but {self.n_units} units: each unit needs one")
+        for unit, name in enumerate(strata):
+            if is_missing(name):
+                assert self.unit_names is not None
+                raise ValueError(f"unit {self.unit_names[unit]!r} has no stratum (strata)")
+        object.__setattr__(self, "strata", strata)
+
+    def _check_covariates(self) -> None:
+        if self.covariates is None:
+            return
+        with check_argument("covariates"):
+            table = check_numbers(self.covariates, "covariates").astype(np.float64)
+            table = table[:, None] if table.ndim == 1 else table
+            if table.shape[:1] != (self.n_units,) or table.ndim != 2 or not np.isfinite(table).all():
+                raise ValueError(
+                    f"one row of known numbers per unit is needed ({self.n_units} rows), got shape {table.shape}"
+                    f"{'' if np.isfinite(table).all() else ' with missing numbers'}"
+                )
+        object.__setattr__(self, "covariates", table)
+
     @classmethod
     def from_table(
         cls,
@@ -93,6 +150,8 @@ class GroupCounts:
         outcomes: Sequence[str],
         unit: str | Sequence[str] | None = None,
         remainder: str | None = None,
+        strata: str | Sequence[str] | None = None,
+        covariates: Sequence[str] = (),
     ) -> "GroupCounts":
         """Read counts from a table with one row per unit.
 
@@ -107,6 +166,10 @@ class GroupCounts:
         remainder : str, default=None
             The name of one more outcome, for the people of a unit whose outcome is not counted, such as
             ``"abstained"``: the total of the groups minus that of the outcomes.
+        strata : str or sequence of str, default=None
+            The column or columns that say which stratum a unit belongs to, such as its county.
+        covariates : sequence of str, default=()
+            Columns of numbers that may explain how the groups of a unit behave, such as its income or density.
 
         Returns
         -------
@@ -126,20 +189,30 @@ class GroupCounts:
         ... )
         GroupCounts(200 people in 2 units, groups black, white, outcomes yes, no, abstained)
         """
-        file, read = source_name(table), read_table(table, ids=[] if unit is None else check_names(unit, "unit"))
+        ids = [name for given, option in ((unit, "unit"), (strata, "strata")) for name in _columns(given, option)]
+        file, read = source_name(table), read_table(table, ids=ids)
 
-        def counted(columns: Sequence[str], option: str) -> Table:
+        def collect(columns: Sequence[str], option: str) -> Table:
             for name in check_names(columns, option):
                 if name not in read.column_names:
                     raise missing_column_error(file, name, read.column_names)
             with naming_source(file):
                 return np.column_stack([as_numbers(name, read[name]) for name in columns])
 
-        members, results, names = counted(groups, "groups"), counted(outcomes, "outcomes"), list(outcomes)
+        members, results, names = collect(groups, "groups"), collect(outcomes, "outcomes"), list(outcomes)
         if remainder is not None:
             results = np.column_stack([results, members.sum(axis=1) - results.sum(axis=1)])
             names.append(remainder)
-        return cls(members, results, list(groups), names, None if unit is None else _units(read, unit, file))
+        index, found = (None, ()) if strata is None else bag_keys(read, _columns(strata, "strata"), file)
+        return cls(
+            members,
+            results,
+            list(groups),
+            names,
+            None if unit is None else _name_units(read, _columns(unit, "unit"), file, ids),
+            None if index is None else [found[place] for place in index],
+            collect(covariates, "covariates") if len(covariates) else None,
+        )
 
     @property
     def n_units(self) -> int:
@@ -152,49 +225,73 @@ class GroupCounts:
         return self.groups.sum(axis=1)
 
     @property
+    def rows_by_stratum(self) -> dict[Hashable, NDArray[np.int64]]:
+        """The positions of the units of each stratum, in the order of names; those of None without strata."""
+        if self.strata is None:
+            return {None: np.arange(self.n_units)}
+        names = sorted(set(self.strata), key=lambda name: (isinstance(name, str), str(type(name)), name))
+        place = {name: position for position, name in enumerate(names)}
+        index = np.array([place[name] for name in self.strata])
+        return {name: np.flatnonzero(index == position) for name, position in place.items()}
+
+    @property
     def occupied(self) -> "GroupCounts":
         """The units that have anybody."""
         there = self.totals > 0
-        units = [name for name, kept in zip(self.unit_names or (), there, strict=True) if kept]
-        return GroupCounts(self.groups[there], self.outcomes[there], self.group_names, self.outcome_names, units)
+
+        def take(values: Sequence[Hashable] | None) -> list[Hashable] | None:
+            return None if values is None else [value for value, kept in zip(values, there, strict=True) if kept]
+
+        return GroupCounts(
+            self.groups[there],
+            self.outcomes[there],
+            self.group_names,
+            self.outcome_names,
+            take(self.unit_names),
+            take(self.strata),
+            None if self.covariates is None else self.covariates[there],
+        )
 
     def __repr__(self) -> str:
-        groups, outcomes = (", ".join(map(str, side or ())) for side in (self.group_names, self.outcome_names))
+        groups, outcomes = (_list_names(side or ()) for side in (self.group_names, self.outcome_names))
+        strata = "" if self.strata is None else f", {len(set(self.strata)):,} strata"
         return (
-            f"GroupCounts({self.groups.sum():,.0f} people in {self.n_units:,} units, "
+            f"GroupCounts({self.groups.sum():,.0f} people in {self.n_units:,} units{strata}, "
             f"groups {groups}, outcomes {outcomes})"
         )
+
+
+def _list_names(names: Sequence[Hashable]) -> str:
+    shown = ", ".join(str(name) for name in names[:_NAMES_IN_REPR])
+    return shown if len(names) <= _NAMES_IN_REPR else f"{shown} and {len(names) - _NAMES_IN_REPR} more"
+
+
+def _columns(given: str | Sequence[str] | None, option: str) -> list[str]:
+    return [] if given is None else list(check_names(given, option))
 
 
 def _match_units(groups: Any, outcomes: Any) -> Any:
     """The frame of outcomes, with its units in the order of those of the groups."""
     for name, index in (("groups", groups.index), ("outcomes", outcomes.index)):
         for unit in index[index.duplicated()]:
-            raise ValueError(f"{name}: unit {unit!r} stands there twice")
+            raise ValueError(f"{name}: unit {unit!r} has two rows")
     for here, there, name in ((groups, outcomes, "outcomes"), (outcomes, groups, "groups")):
         for unit in here.index.difference(there.index):
             raise ValueError(f"unit {unit!r} has no row in {name}: each unit needs a row in both")
     return outcomes.reindex(groups.index)
 
 
-def _two_dimensional(given: Any, name: str) -> Table:
-    table = check_numbers(given, name).astype(np.float64)
-    if table.ndim != 2 or table.shape[1] < 2 or len(table) == 0:
-        raise ValueError(f"one row per unit and at least two columns are needed, got shape {table.shape}")
-    return table
-
-
-def _names(given: Sequence[Hashable] | None, n: int, option: str) -> Names:
+def _check_names(given: Sequence[Hashable] | None, n: int, option: str) -> Names:
     found = tuple(range(n) if given is None else given)
     if len(found) != n:
         raise ValueError(f"{option}: {len(found)} names, but {n} are needed")
     if len(set(found)) < n:
         twice = next(name for name in found if found.count(name) > 1)
-        raise ValueError(f"{option}: {twice!r} stands there twice; names must differ")
+        raise ValueError(f"{option}: {twice!r} is given twice; names must differ")
     return found
 
 
-def _refuse_no_counts(table: Table, units: Any, names: Any, what: str) -> None:
+def _check_counts(table: Table, units: Any, names: Any, what: str) -> None:
     for unit, column in np.argwhere(~np.isfinite(table) | (table < 0)):
         hint = (
             " (the outcomes sum to more than the groups)" if table[unit, column] < 0 and what == "outcome" else ""
@@ -206,27 +303,22 @@ def _refuse_no_counts(table: Table, units: Any, names: Any, what: str) -> None:
         raise ValueError(f"{what} {names[column]!r} is in no unit: all its counts are 0, so leave it out")
 
 
-def _refuse_other_totals(counts: GroupCounts) -> None:
-    members, results = counts.totals, counts.outcomes.sum(axis=1)
-    for unit in np.flatnonzero(np.abs(members - results) > _ROUNDING * np.maximum(members, 1)).tolist():
-        assert counts.unit_names is not None
-        raise ValueError(
-            f"unit {counts.unit_names[unit]!r}: its groups sum to {members[unit]:.10g}, its outcomes to "
-            f"{results[unit]:.10g}; both must count the same people (GroupCounts.from_table can make those "
-            f"without an outcome one more: remainder='abstained')"
-        )
-
-
-def _units(table: Any, unit: str | Sequence[str], file: str) -> list[Hashable]:
-    index, ids = bag_keys(table, check_names(unit, "unit"), file)
+def _name_units(table: Any, columns: Sequence[str], file: str, ids: Sequence[str]) -> list[Hashable]:
+    """The names of units, which are those of the stratum too if they are the same in two strata."""
+    index, ids_of_units = bag_keys(table, columns, file)
+    if (np.bincount(index) > 1).any():
+        index, ids_of_units = bag_keys(table, list(dict.fromkeys(ids)), file)
     for twice in np.flatnonzero(np.bincount(index) > 1):
         rows = np.flatnonzero(index == twice)[:2].tolist()
-        raise ValueError(f"{file}: unit {ids[twice]!r} stands there twice, in rows {rows[0]} and {rows[1]}")
-    return [ids[place] for place in index]
+        raise ValueError(f"{file}: unit {ids_of_units[twice]!r} has two rows, {rows[0]} and {rows[1]}")
+    return [ids_of_units[place] for place in index]
+
+
+# ---- What is certain: the method of bounds
 
 
 def cell_bounds(counts: GroupCounts) -> tuple[Table, Table]:
-    """The least and the most people that each cell of each unit can hold.
+    """Compute the least and the most people that each cell of each unit can hold.
 
     In a unit of n people with g in the group and v with the outcome,
     max(0, v − (n − g)) ≤ cell ≤ min(g, v).
@@ -253,13 +345,31 @@ def cell_bounds(counts: GroupCounts) -> tuple[Table, Table]:
     >>> low[0].tolist(), high[0].tolist()
     ([[70.0, 0.0], [10.0, 0.0]], [[80.0, 10.0], [20.0, 10.0]])
     """
-    members, results = counts.groups[:, :, None], counts.outcomes[:, None, :]
-    low = np.maximum(0.0, results - (counts.totals[:, None, None] - members))
+    return bound_cells(counts.groups, counts.outcomes)
+
+
+def bound_cells(groups: Table, outcomes: Table) -> tuple[Table, Table]:
+    """Compute :func:`cell_bounds` from arrays.
+
+    Parameters
+    ----------
+    groups : ndarray of shape (n_units, n_groups)
+        The people of each group.
+    outcomes : ndarray of shape (n_units, n_outcomes)
+        The people with each outcome.
+
+    Returns
+    -------
+    low, high : ndarray of shape (n_units, n_groups, n_outcomes)
+        The bounds.
+    """
+    members, results = groups[:, :, None], outcomes[:, None, :]
+    low = np.maximum(0.0, results - (groups.sum(axis=1)[:, None, None] - members))
     return low, np.minimum(members, results)
 
 
 def share_bounds(counts: GroupCounts) -> tuple[Table, Table]:
-    """The least and the greatest share of each outcome in each group over all units together.
+    """Compute the least and the greatest share of each outcome in each group over all units together.
 
     Parameters
     ----------
@@ -284,11 +394,15 @@ def share_bounds(counts: GroupCounts) -> tuple[Table, Table]:
     return low.sum(axis=0) / sizes, high.sum(axis=0) / sizes
 
 
-def goodman_rates(counts: GroupCounts) -> Table:
-    """The share of each outcome in each group, as if it were the same in every unit.
+# ---- Regressions that assume the same shares in every unit
 
-    Weighted least squares of v / n on g / n with weights n. Shares may fall below 0 or exceed 1, which says that
-    the assumption is wrong. Where the units' group shares do not determine the regression, all shares are NaN.
+
+def goodman_rates(counts: GroupCounts) -> Table:
+    """Estimate the share of each outcome in each group by Goodman's regression.
+
+    Weighted least squares of v / n on g / n with weights n, as if the shares were the same in every unit. Shares
+    may fall below 0 or exceed 1, which shows that the assumption is wrong. If the units' group shares do not
+    determine the regression, all shares are NaN.
 
     Parameters
     ----------
@@ -309,10 +423,31 @@ def goodman_rates(counts: GroupCounts) -> Table:
     >>> goodman_rates(GroupCounts([[80, 20], [20, 80]], [[70, 30], [40, 60]])).round(3).tolist()
     [[0.8, 0.2], [0.3, 0.7]]
     """
-    counts = counts.occupied
-    root = np.sqrt(counts.totals)[:, None]
-    rates, _, rank, _ = np.linalg.lstsq(counts.groups / root, counts.outcomes / root, rcond=None)
-    return np.asarray(rates if rank == counts.groups.shape[1] else np.full_like(rates, np.nan))
+    return regress(counts.groups, counts.outcomes)
+
+
+def regress(groups: Table, outcomes: Table) -> Table:
+    """Regress outcomes on groups as :func:`goodman_rates` does; groups without people get NaN.
+
+    Parameters
+    ----------
+    groups : ndarray of shape (n_units, n_groups)
+        The people of each group.
+    outcomes : ndarray of shape (n_units, n_outcomes)
+        The people with each outcome.
+
+    Returns
+    -------
+    ndarray of shape (n_groups, n_outcomes)
+        The share of each outcome in each group.
+    """
+    there, kept = groups.sum(axis=1) > 0, groups.sum(axis=0) > 0
+    root = np.sqrt(groups[there].sum(axis=1))[:, None]
+    found, _, rank, _ = np.linalg.lstsq(groups[there][:, kept] / root, outcomes[there] / root, rcond=None)
+    rates = np.full((groups.shape[1], outcomes.shape[1]), np.nan)
+    if rank == kept.sum():
+        rates[kept] = found
+    return rates
 
 
 def clipped_rates(rates: Table) -> Table:
@@ -337,11 +472,8 @@ def clipped_rates(rates: Table) -> Table:
     return inside / inside.sum(axis=1, keepdims=True)
 
 
-_TINY = 1e-300
-
-
 def cross_entropy_rates(counts: GroupCounts, *, max_iter: int = 10_000, tol: float = 1e-7) -> Table:
-    """The share of each outcome in each group, the same in every unit, that makes the outcomes most likely.
+    """Estimate the shares, the same in every unit, that make the outcomes most likely.
 
     Minimises −Σ_i v_i · log(g_i B) over B whose rows are shares. The problem is convex; each iteration is
     B ← B ⊙ Gᵀ(V / GB) with normalised rows.

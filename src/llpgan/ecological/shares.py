@@ -1,48 +1,45 @@
-"""Shares of outcomes by group, from counts or from a model's predictions."""
+"""The share of each outcome in each group, estimated from the counts of units, with intervals."""
 
-from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from llpgan.bags import Bags
-from llpgan.bags.bags import refuse_other_than_bags
-from llpgan.bags.checks import check_same_length
 from llpgan.ecological.cells import (
     AGGREGATION_BIAS,
     PRIOR_SCALE,
-    cell_covariance,
-    cell_spreads,
-    clip_probabilities,
-    fit_cells,
-    match_probabilities,
-    refuse_no_scale,
+    CellCovariance,
+    CellFit,
+    RatesPrior,
+    fit_margins,
+    interactions,
+    sum_covariances,
 )
-from llpgan.ecological.counts import GroupCounts, goodman_rates, share_bounds
+from llpgan.ecological.counts import GroupCounts, cell_bounds, goodman_rates, regress
 from llpgan.evaluation.intervals import Estimate
-from llpgan.methods.base import LLPClassifier
-from llpgan.tables import Rows, TableSpec, open_rows, shared_bags
-from llpgan.tables.build import row_weights
-from llpgan.tables.columns import missing_values, plain_values
-from llpgan.tables.spec import check_names
-from llpgan.utils.arrays import check_argument, check_one_per_row, is_missing, to_frame
-from llpgan.utils.messages import did_you_mean, html_table
+from llpgan.utils.arrays import to_frame
+from llpgan.utils.messages import did_you_mean, html_table, warn_user
 
 Table = NDArray[np.float64]
 _NORMAL = 1.959964  # the 97.5 % point of the normal distribution
+POOLED_BIAS = 1.0  # the scale of the aggregation bias of units that may be of several districts
+MANY_UNITS = 120  # more than most districts have that intervals were measured on
+_UNITS_PER_GROUP = 2  # of a stratum that is estimated without help from others
+_PSEUDO_STRATA, _USUAL_DIFFERENCE = 2, 0.5  # with which the scale of differences between strata is estimated
+_HALVES_BIAS = 0.2  # included in the standard error with which halves are compared
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class GroupShares:
     """Estimated shares of outcomes by group.
 
     Attributes
     ----------
     groups : tuple of hashable
-        The names of the groups; tuples where several columns make a group.
+        The names of the groups; tuples if several columns define a group.
     outcomes : tuple of hashable
         The names of the outcomes, or classes.
     sizes : ndarray of shape (n_groups,)
@@ -50,13 +47,21 @@ class GroupShares:
     shares : ndarray of shape (n_groups, n_outcomes)
         The estimated share of each outcome in each group.
     covariance : ndarray of shape (n_groups, n_outcomes, n_groups, n_outcomes) or None
-        Of the shares; None where nothing tells how uncertain they are.
+        Of the shares; None if it is unknown.
     lowest : ndarray of shape (n_groups, n_outcomes)
         The smallest share that is possible: the lower bound of Duncan and Davis.
     highest : ndarray of shape (n_groups, n_outcomes)
         The largest share that is possible.
     goodman : ndarray of shape (n_groups, n_outcomes)
-        Goodman's regression, for comparison; NaN where the units do not determine it.
+        Goodman's regression, for comparison; NaN if the units do not determine it.
+    confounding : ndarray of shape (n_strata, n_groups, n_outcomes, n_groups, n_outcomes) or None
+        How much shares are biased if what units do is correlated with who lives in them, for each stratum; see
+        :meth:`critical_correlation`. None if it is unknown.
+    by_stratum : dict of hashable to GroupShares
+        The shares in each stratum; empty without strata.
+    divergence : float or None
+        How far the estimates of parts of the units are from that of all, in standard errors. From 1 on, the
+        intervals of one estimate for all units are too narrow. None if it was not computed.
     """
 
     groups: tuple[Hashable, ...]
@@ -67,19 +72,21 @@ class GroupShares:
     lowest: Table
     highest: Table
     goodman: Table
+    confounding: Table | None = None
+    by_stratum: Mapping[Hashable, "GroupShares"] = field(default_factory=dict)
+    divergence: float | None = None
 
     @property
     def intervals(self) -> tuple[Table, Table] | None:
         """The ends of the 95 % intervals, each of shape (n_groups, n_outcomes): normal, cut at the bounds."""
         if self.covariance is None:
             return None
-        n_groups, n_outcomes = self.shares.shape
         variance = np.einsum("rcrc->rc", self.covariance)
-        half = _NORMAL * np.sqrt(np.maximum(variance, 0.0)).reshape(n_groups, n_outcomes)
+        half = _NORMAL * np.sqrt(np.maximum(variance, 0.0))
         return np.maximum(self.lowest, self.shares - half), np.minimum(self.highest, self.shares + half)
 
     def share(self, group: Hashable, outcome: Hashable) -> Estimate:
-        """The share of one outcome in one group, with its 95 % interval if there is one.
+        """Return the share of one outcome in one group, with its 95 % interval if there is one.
 
         Parameters
         ----------
@@ -91,14 +98,14 @@ class GroupShares:
         Estimate
             The estimate with its interval.
         """
-        place = _place(group, self.groups, "group"), _place(outcome, self.outcomes, "outcome")
+        place = _find(group, self.groups, "group"), _find(outcome, self.outcomes, "outcome")
         if self.intervals is None:
             return Estimate(float(self.shares[place]))
         low, high = self.intervals
         return Estimate(float(self.shares[place]), float(low[place]), float(high[place]))
 
     def difference(self, group: Hashable, other: Hashable) -> dict[Hashable, Estimate]:
-        """By how much the shares of one group exceed those of another: polarisation.
+        """Return by how much the shares of one group exceed those of another: polarisation.
 
         Parameters
         ----------
@@ -110,7 +117,7 @@ class GroupShares:
         dict of outcome to Estimate
             With 95 % intervals, cut at what the bounds of both groups allow.
         """
-        r, s = _place(group, self.groups, "group"), _place(other, self.groups, "group")
+        r, s = _find(group, self.groups, "group"), _find(other, self.groups, "group")
         apart = self.shares[r] - self.shares[s]
         if self.covariance is None:
             return {name: Estimate(float(value)) for name, value in zip(self.outcomes, apart, strict=True)}
@@ -122,8 +129,83 @@ class GroupShares:
         ends = zip(self.outcomes, apart.tolist(), low.tolist(), high.tolist(), strict=True)
         return {name: Estimate(value, lower, upper) for name, value, lower, upper in ends}
 
+    def differences(self) -> list[tuple[Hashable, Hashable, Hashable, Estimate]]:
+        """Return all pairs of groups: the two names, the outcome, and the difference of the shares.
+
+        Returns
+        -------
+        list of tuple
+            The differences, with their intervals.
+        """
+        return [
+            (group, other, outcome, apart)
+            for group, other in combinations(self.groups, 2)
+            for outcome, apart in self.difference(group, other).items()
+        ]
+
+    def stratum_difference(self, stratum: Hashable, other: Hashable, group: Hashable) -> dict[Hashable, Estimate]:
+        """Return by how much the shares of a group in one stratum exceed those in another.
+
+        Parameters
+        ----------
+        stratum, other : hashable
+            The names of two strata.
+        group : hashable
+            The name of a group that both have.
+
+        Returns
+        -------
+        dict of outcome to Estimate
+            With 95 % intervals, as if the biases of the two strata were independent.
+        """
+        names = tuple(self.by_stratum)
+        parts = [list(self.by_stratum.values())[_find(name, names, "stratum")] for name in (stratum, other)]
+        found = {}
+        for outcome in self.outcomes:
+            one, two = (part.share(group, outcome) for part in parts)
+            if one.low is None or two.low is None:
+                found[outcome] = Estimate(one.value - two.value)
+                continue
+            places = [(_find(group, part.groups, "group"), self.outcomes.index(outcome)) for part in parts]
+            variance = sum(
+                part.covariance[r, c, r, c]
+                for part, (r, c) in zip(parts, places, strict=True)
+                if part.covariance is not None
+            )
+            half, apart = _NORMAL * float(np.sqrt(variance)), one.value - two.value
+            (first, second), ends = parts, places
+            low = float(first.lowest[ends[0]] - second.highest[ends[1]])
+            high = float(first.highest[ends[0]] - second.lowest[ends[1]])
+            found[outcome] = Estimate(apart, max(low, apart - half), min(high, apart + half))
+        return found
+
+    def sensitivity(self, group: Hashable, other: Hashable, outcome: Hashable) -> "Sensitivity | None":
+        """Return how strong confounding must be for a difference between two groups to vanish.
+
+        Parameters
+        ----------
+        group, other : hashable
+            The names of two groups.
+        outcome : hashable
+            The name of an outcome.
+
+        Returns
+        -------
+        Sensitivity or None
+            None if it is unknown, as for shares without intervals.
+        """
+        if self.confounding is None:
+            return None
+        r, s = _find(group, self.groups, "group"), _find(other, self.groups, "group")
+        c = _find(outcome, self.outcomes, "outcome")
+        both = self.confounding[:, :, c, :, c]
+        squared = both[:, r, r] + both[:, s, s] - 2 * both[:, r, s]
+        return Sensitivity(
+            float(self.shares[r, c] - self.shares[s, c]), float(np.sqrt(np.maximum(squared, 0.0)).sum())
+        )
+
     def without(self, outcomes: Sequence[Hashable]) -> "GroupShares":
-        """The shares among the people with the other outcomes, such as among those who voted.
+        """Return the shares among the people with the other outcomes, such as among those who voted.
 
         Parameters
         ----------
@@ -133,9 +215,9 @@ class GroupShares:
         Returns
         -------
         GroupShares
-            The shares.
+            The shares; a stratum leaves out groups of whom nobody remains.
         """
-        left_out = [_place(name, self.outcomes, "outcome") for name in outcomes]
+        left_out = [_find(name, self.outcomes, "outcome") for name in outcomes]
         kept = np.setdiff1d(np.arange(len(self.outcomes)), left_out)
         if len(kept) == 0:
             raise ValueError("all outcomes are left out: at least one must remain")
@@ -143,31 +225,53 @@ class GroupShares:
         total = shares.sum(axis=1, keepdims=True)
         for group in np.flatnonzero(total[:, 0] <= 0):
             raise ValueError(f"nobody is left in group {self.groups[group]!r} without {list(outcomes)}")
-        covariance = None
-        if self.covariance is not None:
-            within = (np.eye(len(kept)) - (shares / total)[:, :, None]) / total[:, :, None]
-            part = self.covariance[:, kept][:, :, :, kept]
-            covariance = np.einsum("rab,rbsc,sdc->rasd", within, part, within, optimize=True)
-        return GroupShares(
-            self.groups,
-            tuple(self.outcomes[place] for place in kept),
-            self.sizes * total[:, 0],
-            shares / total,
-            covariance,
-            _ratio(low, low + high.sum(axis=1, keepdims=True) - high, otherwise=0.0),
-            _ratio(high, high + low.sum(axis=1, keepdims=True) - low, otherwise=1.0),
-            self.goodman[:, kept] / self.goodman[:, kept].sum(axis=1, keepdims=True),
+        slopes = (np.eye(len(kept)) - (shares / total)[:, :, None]) / total[:, :, None]
+
+        def carry_over(covariance: Table | None) -> Table | None:
+            if covariance is None:
+                return None
+            part = covariance[..., kept, :, :][..., kept]
+            return np.einsum("rab,...rbsc,sdc->...rasd", slopes, part, slopes, optimize=True)
+
+        return replace(
+            self,
+            outcomes=tuple(self.outcomes[place] for place in kept),
+            sizes=self.sizes * total[:, 0],
+            shares=shares / total,
+            covariance=carry_over(self.covariance),
+            lowest=_divide(low, low + high.sum(axis=1, keepdims=True) - high, otherwise=0.0),
+            highest=_divide(high, high + low.sum(axis=1, keepdims=True) - low, otherwise=1.0),
+            goodman=self.goodman[:, kept] / self.goodman[:, kept].sum(axis=1, keepdims=True),
+            confounding=carry_over(self.confounding),
+            by_stratum={
+                name: part._with_people_in(kept).without(outcomes) for name, part in self.by_stratum.items()
+            },
         )
 
-    def columns(self, by: Sequence[str] = ("group",), outcome: str = "outcome") -> dict[str, list[Any]]:
-        """The table of shares as a dict of columns, with one row for each group and outcome.
+    def _with_people_in(self, outcomes: NDArray[np.int64]) -> "GroupShares":
+        """The same without groups of whom nobody has one of these outcomes."""
+        kept = np.flatnonzero(self.shares[:, outcomes].sum(axis=1) > 0)
+        parts = {name: getattr(self, name)[kept] for name in ("sizes", "shares", "lowest", "highest", "goodman")}
+        if self.covariance is not None:
+            parts["covariance"] = self.covariance[kept][:, :, kept]
+        if self.confounding is not None:
+            parts["confounding"] = self.confounding[:, kept][:, :, :, kept]
+        return replace(self, groups=tuple(self.groups[place] for place in kept), **parts)
+
+    def columns(
+        self, by: Sequence[str] = ("group",), outcome: str = "outcome", stratum: str | None = None
+    ) -> dict[str, list[Any]]:
+        """Return the table of shares as a dict of columns, with one row for each group and outcome.
 
         Parameters
         ----------
         by : sequence of str, default=("group",)
-            The names of the columns that tell the group; several where groups are tuples.
+            The names of the columns that define the group; several if groups are tuples.
         outcome : str, default="outcome"
-            The name of the column that tells the outcome.
+            The name of the column of outcomes.
+        stratum : str, default=None
+            The name of a column of strata: the rows of each stratum follow those of all strata together, of which
+            the stratum is None. None means that the table has no strata.
 
         Returns
         -------
@@ -175,6 +279,14 @@ class GroupShares:
             The group, its size, the outcome, ``share``, the ``low`` and ``high`` end of the 95 % interval (None
             without one), ``lowest`` and ``highest`` possible share, and ``goodman``.
         """
+        if stratum is not None:
+            parts = {None: self, **self.by_stratum}
+            tables = {name: part.columns(by, outcome) for name, part in parts.items()}
+            names = [name for name, table in tables.items() for _ in table[outcome]]
+            return {stratum: names} | {
+                column: [value for table in tables.values() for value in table[column]]
+                for column in self.columns(by, outcome)
+            }
         n_groups, n_outcomes = self.shares.shape
         low, high = self.intervals or (np.full_like(self.shares, np.nan),) * 2
         figures = {"share": self.shares, "low": low, "high": high}
@@ -189,16 +301,20 @@ class GroupShares:
             }
         )
 
-    def to_frame(self, by: Sequence[str] | None = None, outcome: str = "outcome") -> Any:
-        """The table of shares as a pandas frame, with one row for each group and outcome.
+    def to_frame(
+        self, by: Sequence[str] | None = None, outcome: str = "outcome", stratum: str | None = None
+    ) -> Any:
+        """Return the table of shares as a pandas frame, with one row for each group and outcome.
 
         Parameters
         ----------
         by : sequence of str, default=None
-            The names of the columns that tell the group, several if groups are tuples. None means one column,
+            The names of the columns that define the group, several if groups are tuples. None means one column,
             ``group``, with the parts of a tuple in one text.
         outcome : str, default="outcome"
-            The name of the column that tells the outcome.
+            The name of the column of outcomes.
+        stratum : str, default=None
+            The name of a column of strata; None means that the table has no strata.
 
         Returns
         -------
@@ -206,29 +322,21 @@ class GroupShares:
             The columns of :meth:`columns`.
         """
         if by is not None:
-            return to_frame(self.columns(by, outcome))
-        texts = [group_text(group) for group in self.groups for _ in self.outcomes]
-        return to_frame({**self.columns(("group",), outcome), "group": texts})
+            return to_frame(self.columns(by, outcome, stratum))
+        columns = self.columns(("group",), outcome, stratum)
+        parts = (self, *self.by_stratum.values()) if stratum is not None else (self,)
+        texts = [group_text(group) for part in parts for group in part.groups for _ in part.outcomes]
+        return to_frame({**columns, "group": texts})
+
+    def __repr__(self) -> str:
+        strata = f", {len(self.by_stratum):,} strata" if self.by_stratum else ""
+        return f"GroupShares({len(self.groups):,} groups, {len(self.outcomes):,} outcomes{strata})"
 
     def _repr_html_(self) -> str:
         shown = {str(outcome): [self.share(group, outcome) for group in self.groups] for outcome in self.outcomes}
-        texts = {name: [_format_interval(share) for share in shares] for name, shares in shown.items()}
+        texts = {name: [_with_interval(share) for share in shares] for name, shares in shown.items()}
         columns = {"group": [group_text(group) for group in self.groups], **texts}
         return html_table(columns, f"Shares of {len(self.groups):,} groups, with 95 % intervals", most=40)
-
-    def differences(self) -> list[tuple[Hashable, Hashable, Hashable, Estimate]]:
-        """All pairs of groups: the two names, the outcome, and the difference of the shares.
-
-        Returns
-        -------
-        list of tuple
-            The differences, with their intervals.
-        """
-        return [
-            (group, other, outcome, apart)
-            for group, other in combinations(self.groups, 2)
-            for outcome, apart in self.difference(group, other).items()
-        ]
 
     def __str__(self) -> str:
         width = max(len(group_text(group)) for group in self.groups)
@@ -239,8 +347,63 @@ class GroupShares:
         )
 
 
+@dataclass(frozen=True)
+class Sensitivity:
+    """How strong confounding must be for a difference between two groups to vanish.
+
+    The estimate assumes that what makes a unit vote differently from its groups is uncorrelated with who lives
+    there. If the correlation is r, in the direction that harms most, the difference is biased by at most
+    r / √(1 − r²) · ``reach``; see :func:`~llpgan.ecological.cells.cell_covariance`.
+
+    Attributes
+    ----------
+    difference : float
+        The estimated difference of the shares.
+    reach : float
+        The bias for r / √(1 − r²) = 1; over strata, as if each had the same r.
+
+    Examples
+    --------
+    >>> print(round(Sensitivity(0.3, 0.4).critical_correlation, 3))
+    0.6
+    """
+
+    difference: float
+    reach: float
+
+    @property
+    def critical_correlation(self) -> float:
+        """The least correlation, between 0 and 1, with which the true difference can be zero."""
+        return float(abs(self.difference) / np.hypot(self.difference, self.reach)) if self.difference else 0.0
+
+    def largest_bias(self, correlation: float) -> float:
+        """Compute by how much the difference may be wrong.
+
+        Parameters
+        ----------
+        correlation : float
+            At least 0, below 1.
+
+        Returns
+        -------
+        float
+            The largest bias.
+        """
+        return correlation / np.sqrt(1 - correlation**2) * self.reach
+
+
 def group_text(group: Hashable) -> str:
-    """A group's name for readers.
+    """Format a group's name for readers.
+
+    Parameters
+    ----------
+    group : hashable
+        A value, or a tuple of values.
+
+    Returns
+    -------
+    str
+        The text.
 
     Examples
     --------
@@ -250,7 +413,7 @@ def group_text(group: Hashable) -> str:
     return ", ".join("missing" if part is None else str(part) for part in _as_tuple(group))
 
 
-def _format_interval(share: Estimate) -> str:
+def _with_interval(share: Estimate) -> str:
     if share.low is None or share.high is None:
         return f"{share.value:.1%}"
     return f"{share.value:.1%} ({share.low:.1%} to {share.high:.1%})"
@@ -260,14 +423,17 @@ def _as_tuple(group: Hashable) -> tuple[Hashable, ...]:
     return group if isinstance(group, tuple) else (group,)
 
 
-def _place(name: Hashable, names: Sequence[Hashable], what: str) -> int:
+def _find(name: Hashable, names: Sequence[Hashable], what: str) -> int:
     if name not in names:
         raise ValueError(f"there is no {what} {name!r}{did_you_mean(name, names)}")
     return list(names).index(name)
 
 
-def _ratio(part: Table, whole: Table, otherwise: float) -> Table:
+def _divide(part: Table, whole: Table, otherwise: float) -> Table:
     return np.divide(part, whole, out=np.full_like(part, otherwise), where=whole > 0)
+
+
+# ---- From counts
 
 
 def shares_from_counts(
@@ -275,12 +441,20 @@ def shares_from_counts(
     *,
     exclude: Sequence[Hashable] = (),
     prior_scale: float = PRIOR_SCALE,
-    aggregation_bias: float = AGGREGATION_BIAS,
+    aggregation_bias: float | None = None,
 ) -> GroupShares:
     """Estimate the share of each outcome in each group over all units, with 95 % intervals.
 
-    The estimate is :func:`~llpgan.ecological.cells.fit_cells`. The intervals include that
-    groups differ from unit to unit; see :func:`~llpgan.ecological.cells.cell_covariance`.
+    The estimate is :func:`~llpgan.ecological.cells.fit_cells`. The intervals include that groups differ from unit
+    to unit; see :func:`~llpgan.ecological.cells.cell_covariance`.
+
+    If the counts have strata, each is estimated by itself, and the cells are added up; see
+    :func:`~llpgan.ecological.cells.sum_covariances`. A stratum with fewer than two units per group borrows what it
+    lacks from the other strata: its log odds ratios are drawn towards theirs.
+
+    Without strata, the estimates of halves of the units are compared with that of all: halves by who lives in a
+    unit, and by its outcomes. If they differ by a standard error or more, or if there are more than 120 units, the
+    units may be of districts that behave differently. There is a warning then, and the intervals are wide.
 
     Parameters
     ----------
@@ -290,9 +464,10 @@ def shares_from_counts(
         Outcomes to leave out *after* the estimate, such as ``["abstained"]``: shares are then among the others.
     prior_scale : float, default=1.5
         The scale of the prior of log odds ratios; infinite for no prior.
-    aggregation_bias : float, default=0.2
+    aggregation_bias : float, default=None
         The scale of errors of log odds ratios that come from groups that behave differently where they are many.
-        The margins cannot show them. It widens the intervals and does not change the shares.
+        The margins cannot show them. It widens the intervals and does not change the shares. None means 0.3, or 1
+        for units that may be of several districts.
 
     Returns
     -------
@@ -308,377 +483,212 @@ def shares_from_counts(
     ...     ["yes", "no"],
     ... )
     >>> print(shares_from_counts(counts).share("black", "yes"))
-    0.781 (0.682 to 0.879)
+    0.781 (0.664 to 0.898)
     """
-    _refuse_other_than_counts(counts)
-    found = fit_cells(counts, prior_scale=prior_scale)
-    sizes, low_high = counts.groups.sum(axis=0), share_bounds(counts)
-    spreads = cell_spreads(found.unit_cells[counts.totals > 0])
-    covariance = cell_covariance([spreads], found.overdispersion, prior_scale, aggregation_bias)
-    shares = GroupShares(
-        tuple(counts.group_names or ()),
-        tuple(counts.outcome_names or ()),
-        sizes,
-        found.unit_cells.sum(axis=0) / sizes[:, None],
-        covariance / np.multiply.outer(sizes, sizes)[:, None, :, None],
-        *low_high,
-        goodman_rates(counts),
-    )
+    if not isinstance(counts, GroupCounts):
+        raise TypeError(f"counts must be GroupCounts, got a {type(counts).__name__}")
+    fits, divergence = _fit_strata(counts, prior_scale), None
+    if counts.strata is None:
+        divergence = _measure_divergence(counts, fits[None], prior_scale)
+    if aggregation_bias is None:
+        aggregation_bias = AGGREGATION_BIAS
+        if counts.strata is None and _may_be_pooled(counts, divergence):
+            aggregation_bias = POOLED_BIAS
+    names = tuple(counts.group_names or ()), tuple(counts.outcome_names or ())
+    low, high = cell_bounds(counts)
+    found = {
+        name: assemble_shares(
+            *names,
+            fit.unit_cells.sum(axis=0),
+            [fit.covariance],
+            aggregation_bias,
+            (low[rows].sum(axis=0), high[rows].sum(axis=0)),
+            regress(counts.groups[rows], counts.outcomes[rows]),
+        )
+        for (name, fit), rows in zip(fits.items(), counts.rows_by_stratum.values(), strict=True)
+    }
+    if counts.strata is None:
+        shares = replace(found[None], divergence=divergence)
+    else:
+        shares = assemble_shares(
+            *names,
+            np.sum([fit.unit_cells.sum(axis=0) for fit in fits.values()], axis=0),
+            [fit.covariance for fit in fits.values()],
+            aggregation_bias,
+            (low.sum(axis=0), high.sum(axis=0)),
+            goodman_rates(counts),
+        )
+        shares = replace(shares, by_stratum=found)
     return shares.without(exclude) if len(exclude) else shares
 
 
-def _refuse_other_than_counts(counts: GroupCounts) -> None:
-    if not isinstance(counts, GroupCounts):
-        raise TypeError(f"counts must be GroupCounts, got a {type(counts).__name__}")
-
-
-Index = NDArray[np.int64]
-_NUMBERS_AT_ONCE = 2**22  # of the spreads of a block of bags
-
-
-def shares_of_rows(
-    bags: Bags,
-    probabilities: ArrayLike,
-    group_of_row: Index,
-    groups: Sequence[Hashable],
-    *,
-    prior_scale: float = PRIOR_SCALE,
-    aggregation_bias: float = AGGREGATION_BIAS,
+def assemble_shares(
+    groups: tuple[Hashable, ...],
+    outcomes: tuple[Hashable, ...],
+    cells: Table,
+    covariances: Sequence[CellCovariance],
+    aggregation_bias: float,
+    bounds: tuple[Table, Table],
+    goodman: Table,
 ) -> GroupShares:
-    """The share of each class in each group of rows, after the predictions were matched to each bag's proportions.
-
-    Intervals are of 95 %. They hold what the bags leave open of how a group departs from its predictions, what
-    they say against these, and by how much groups depart from bag to bag; see
-    :func:`~llpgan.ecological.cells.cell_covariance`.
-    The overdispersion is twice the divergence between matched and predicted probabilities, divided by the number
-    of proportions.
+    """Divide the totals of cells by the sizes of groups; groups without people are left out.
 
     Parameters
     ----------
-    bags : Bags
-        Which row belongs to which bag, and the proportions of each bag.
-    probabilities : array-like of shape (n_rows, n_classes)
-        The predicted probability of each class.
-    group_of_row : ndarray of shape (n_rows,)
-        The position of each row's group in ``groups``.
-    groups : sequence of hashable
-        The names of the groups.
-    prior_scale : float, default=1.5
-        How far the log odds of a group may be from those predicted, as a standard deviation.
-    aggregation_bias : float, default=0.2
-        The scale of errors of log odds that come from groups that behave differently where they are many.
+    groups, outcomes : tuple of hashable
+        Their names.
+    cells : ndarray of shape (n_groups, n_outcomes)
+        The estimated number of people in each cell.
+    covariances : sequence of CellCovariance
+        The uncertainty of the cells in each stratum.
+    aggregation_bias : float
+        The scale of the bias of log odds ratios.
+    bounds : pair of ndarray of shape (n_groups, n_outcomes)
+        The least and the most people that each cell can hold.
+    goodman : ndarray of shape (n_groups, n_outcomes)
+        Goodman's regression.
 
     Returns
     -------
     GroupShares
         The shares.
     """
-    refuse_other_than_bags(bags, "bags")
-    refuse_no_scale(prior_scale)
-    check_same_length("groups of rows", group_of_row, "rows in bags", bags.bag_index)
-    predicted = clip_probabilities(bags, probabilities)
-    matched = match_probabilities(bags, predicted)
-    weights = bags.row_weights
-    sizes = group_sizes(group_of_row, weights, groups)
-    cells, before = (_sums(weights[:, None] * table, group_of_row, len(groups)) for table in (matched, predicted))
-    blocks = _spreads(bags, matched, group_of_row, len(groups))
-    overdispersion = _overdispersion(bags, matched, predicted)
-    covariance = cell_covariance(blocks, overdispersion, prior_scale, aggregation_bias, cells - before)
+    kept = np.flatnonzero(cells.sum(axis=1) > 0)
+    sizes = cells[kept].sum(axis=1)
+    shape = (*cells.shape, *cells.shape)
+
+    def divide(covariance: Table) -> Table:
+        part = covariance.reshape(shape)[kept][:, :, kept]
+        return part / np.multiply.outer(sizes, sizes)[:, None, :, None]
+
+    low, high = bounds
     return GroupShares(
-        tuple(groups),
-        tuple(bags.classes.tolist()),
+        tuple(groups[place] for place in kept),
+        outcomes,
         sizes,
-        cells / sizes[:, None],
-        covariance / np.multiply.outer(sizes, sizes)[:, None, :, None],
-        *_bounds_and_goodman(bags, group_of_row, len(groups)),
+        cells[kept] / sizes[:, None],
+        divide(sum_covariances(covariances, aggregation_bias)),
+        low[kept] / sizes[:, None],
+        high[kept] / sizes[:, None],
+        goodman[kept],
+        np.stack([divide(covariance.confounding) for covariance in covariances]),
     )
 
 
-def group_sizes(group_of_row: Index, weights: Table, groups: Sequence[Hashable]) -> Table:
-    """How much the rows of each group weigh; a group without weight is refused.
+def _fit_strata(counts: GroupCounts, prior_scale: float) -> dict[Hashable, CellFit]:
+    """The cells of each stratum; those with few units are drawn towards the others."""
+    covariates = counts.covariates
 
-    Parameters
-    ----------
-    group_of_row : ndarray of shape (n_rows,)
-        The position of each row's group in ``groups``.
-    weights : ndarray of shape (n_rows,)
-        The weight of each row.
-    groups : sequence of hashable
-        The names of the groups.
+    def fit(rows: NDArray[np.int64], prior: RatesPrior | None = None) -> CellFit:
+        numbers = None if covariates is None else covariates[rows]
+        return fit_margins(
+            counts.groups[rows], counts.outcomes[rows], numbers, prior_scale=prior_scale, prior=prior
+        )
 
-    Returns
-    -------
-    ndarray of shape (n_groups,)
-        The sum of the weights of each group.
+    strata = counts.rows_by_stratum
+    if len(strata) == 1:
+        return {name: fit(rows) for name, rows in strata.items()}
+    n_covariates = 0 if covariates is None else covariates.shape[1]
+    few = []
+    for name, rows in strata.items():
+        n_units = int((counts.totals[rows] > 0).sum())
+        n_groups = int((counts.groups[rows].sum(axis=0) > 0).sum())
+        if n_units < _UNITS_PER_GROUP * n_groups + n_covariates:
+            few.append(name)
+    fits = {name: fit(rows) for name, rows in strata.items() if name not in few}
+    if few:
+        prior = _borrow(list(fits.values())) if fits else _borrow([fit(np.arange(counts.n_units))])
+        fits |= {name: fit(strata[name], prior) for name in few}
+    return {name: fits[name] for name in strata}
 
-    Examples
-    --------
-    >>> group_sizes(np.array([0, 1, 1]), np.array([1.0, 2.0, 0.5]), ["a", "b"]).tolist()
-    [1.0, 2.5]
+
+def _borrow(fits: Sequence[CellFit]) -> RatesPrior:
+    """What several strata say about another one: their mean log odds ratios, and by how much these differ."""
+    weights = np.array([fit.unit_cells.sum() for fit in fits])[:, None, None]
+    found = np.stack([_interactions_of_present(fit.log_rates) for fit in fits])
+    known = ~np.isnan(found).all(axis=(1, 2))
+    if not known.any():  # nothing was unknown in any of them
+        return RatesPrior(np.zeros(found.shape[1:]), _USUAL_DIFFERENCE, 1.0)
+    weights, found = weights[known], found[known]
+    fits = [fit for fit, kept in zip(fits, known, strict=True) if kept]
+    total = (weights * ~np.isnan(found)).sum(axis=0)
+    centre = np.nansum(weights * found, axis=0) / np.where(total > 0, total, 1.0)
+    apart = np.nanmean((found - centre) ** 2, axis=(1, 2)) if len(fits) > 1 else np.zeros(0)
+    squares = np.nansum(apart) + _PSEUDO_STRATA * _USUAL_DIFFERENCE**2
+    scale = np.sqrt(squares / (len(apart) + _PSEUDO_STRATA - 1))
+    return RatesPrior(centre, float(scale), float(np.median([fit.overdispersion for fit in fits])))
+
+
+def _interactions_of_present(log_rates: Table) -> Table:
+    there = ~np.isnan(log_rates)
+    found = np.full_like(log_rates, np.nan)
+    rows, columns = np.flatnonzero(there.any(axis=1)), np.flatnonzero(there.any(axis=0))
+    if len(rows) and len(columns):
+        found[np.ix_(rows, columns)] = interactions(log_rates[np.ix_(rows, columns)])
+    return found
+
+
+def _measure_divergence(counts: GroupCounts, whole: CellFit, prior_scale: float) -> float | None:
+    """How far the sums of the estimates of two halves are from the estimate of all units, in standard errors.
+
+    The units are cut in two along the first principal component of their group shares, and of their outcome
+    shares; the larger divergence counts. None if there are too few units.
     """
-    sizes = np.bincount(group_of_row, weights, len(groups)).astype(np.float64)
-    for group in np.flatnonzero(sizes == 0).tolist():
-        raise ValueError(f"group {groups[group]!r}: the weights of its rows sum to 0")
-    return sizes
-
-
-def _sums(table: Table, group_of_row: Index, n_groups: int) -> Table:
-    return np.stack([np.bincount(group_of_row, column, n_groups) for column in table.T], axis=1)
-
-
-def _overdispersion(bags: Bags, matched: Table, predicted: Table) -> float:
-    logs = np.log(np.maximum(matched, 1e-300)) - np.log(predicted)
-    degrees = max(1, bags.n_bags - 1) * (bags.n_classes - 1)
-    return max(1.0, float(2 * (bags.row_weights[:, None] * matched * logs).sum() / degrees))
-
-
-def _spreads(bags: Bags, matched: Table, group_of_row: Index, n_groups: int) -> Iterator[Table]:
-    """Σ_j w_j (diag q_j − q_j q_jᵀ) over the rows of each bag and group, some bags at a time."""
-    n_classes, weights = matched.shape[1], bags.row_weights
-    at_once = max(1, _NUMBERS_AT_ONCE // (n_groups * n_classes**2))
-    for first in range(0, bags.n_bags, at_once):
-        n_bags = min(at_once, bags.n_bags - first)
-        rows = np.concatenate([bags.rows_of(bag) for bag in range(first, first + n_bags)])
-        place = (bags.bag_index[rows] - first) * n_groups + group_of_row[rows]
-        shares, spread = matched[rows], np.empty((n_bags * n_groups, n_classes, n_classes))
-        for c in range(n_classes):
-            for d in range(c, n_classes):
-                products = weights[rows] * shares[:, c] * ((c == d) - shares[:, d])
-                spread[:, c, d] = spread[:, d, c] = np.bincount(place, products, len(spread))
-        yield spread.reshape(n_bags, n_groups, n_classes, n_classes)
-
-
-def _bounds_and_goodman(bags: Bags, group_of_row: Index, n_groups: int) -> tuple[Table, Table, Table]:
-    """What the numbers of each group in each bag and the proportions say without any prediction."""
-    place = np.asarray(bags.bag_index) * n_groups + group_of_row
-    members = np.bincount(place, bags.row_weights, bags.n_bags * n_groups).astype(np.float64)
-    results = bags.totals[:, None] * bags.proportions
-    there = results.sum(axis=0) > 0
-    if n_groups == 1 or there.sum() == 1:  # then nothing is unknown
-        certain = np.tile(results.sum(axis=0) / results.sum(), (n_groups, 1))
-        return certain, certain, certain
-    low, high, goodman = (np.zeros((n_groups, bags.n_classes)) for _ in range(3))
-    counts = GroupCounts(members.reshape(bags.n_bags, n_groups), results[:, there])
-    low[:, there], high[:, there] = share_bounds(counts)
-    goodman[:, there] = goodman_rates(counts)
-    return low, high, goodman
-
-
-_MOST_GROUPS = 1000
-
-
-def shares_by(
-    model: LLPClassifier,
-    data: Any,
-    by: Any,
-    *,
-    bag: str | Sequence[str] | None = None,
-    proportions: Any = None,
-    counts: Any = None,
-    weight: str | None = None,
-    exclude: Sequence[Hashable] = (),
-) -> GroupShares:
-    """Estimate the share of each class in each group of rows.
-
-    The model's predictions are changed as little as possible so that each bag has its proportions, and then
-    averaged over the rows of each group. Intervals are of 95 % and include that groups differ from bag to bag.
-
-    Parameters
-    ----------
-    model : LLPClassifier
-        A fitted model.
-    data : Bags, or path, frame or dict of columns
-        The rows: a table like that of the training, or bags that are encoded as those of the training.
-    by : str or sequence of str; with Bags, array-like of shape (n_rows,)
-        The column, or the columns, that tell the group of a row. With Bags, the group of each row. A missing value
-        is a group of its own, None.
-    bag : str or sequence of str, default=None
-        With a table: the column or columns that tell the bag of a row.
-    proportions : table, default=None
-        The class shares of each bag.
-    counts : table, default=None
-        With a table: one row per bag, with its proportions or its counts of classes. Without them, shares are
-        those of the predictions as they are, and have no intervals.
-    weight : str, default=None
-        With a table: the column that says how much each row counts, such as survey weights.
-    exclude : sequence of hashable, default=()
-        Classes to leave out after the estimate, such as ``["abstained"]``.
-
-    Returns
-    -------
-    GroupShares
-        The shares.
-
-    Examples
-    --------
-    >>> from llpgan import BagLogistic
-    >>> rng = np.random.default_rng(0)
-    >>> town, old = np.repeat(np.arange(20), 30), rng.random(600) < np.repeat(np.linspace(0.1, 0.9, 20), 30)
-    >>> bags = Bags.from_labels(old[:, None] * 1.0, np.where(old, "yes", "no"), town)
-    >>> shares = shares_by(BagLogistic(random_state=0).fit_bags(bags), bags, np.where(old, "old", "young"))
-    >>> print(shares.share("old", "yes"))  # 1 is the truth
-    0.970 (0.855 to 1.000)
-    """
-    if isinstance(data, Bags):
-        if any(given is not None for given in (bag, proportions, counts, weight)):
-            raise ValueError("bag, proportions, counts and weight are for tables: Bags have them already")
-        index, groups = _group_values(by, len(data.bag_index))
-        return exclude_classes(shares_of_rows(data, model.predict_proba(data), index, groups), exclude)
-    ids = () if bag is None else check_names(bag, "bag")
-    rows = open_rows(data, () if model.encoder_ is None else model.encoder_.text_columns, ids)
-    probabilities = model.predict_proba(data if model.encoder_ is None else rows)
-    return shares_by_columns(rows, probabilities, model.classes_, by, bag, proportions, counts, weight, exclude)
-
-
-def shares_by_columns(
-    rows: Rows,
-    probabilities: ArrayLike,
-    classes: NDArray[Any],
-    by: str | Sequence[str],
-    bag: str | Sequence[str] | None = None,
-    proportions: Any = None,
-    counts: Any = None,
-    weight: str | None = None,
-    exclude: Sequence[Hashable] = (),
-) -> GroupShares:
-    """The same from predictions of rows.
-
-    Parameters
-    ----------
-    rows : Rows
-        The rows that were predicted, with the columns of groups and bags.
-    probabilities : array-like of shape (n_rows, n_classes)
-        The predicted probability of each class.
-    classes : ndarray of shape (n_classes,)
-        The names of the classes.
-    by : str or sequence of str
-        The column, or the columns, that tell the group of a row.
-    bag : str or sequence of str, default=None
-        The column or columns that tell the bag of a row.
-    proportions : table, default=None
-        The class shares of each bag.
-    counts : table, default=None
-        One row per bag, with its proportions or its counts of classes.
-    weight : str, default=None
-        The column that says how much each row counts.
-    exclude : sequence of hashable, default=()
-        Classes to leave out after the estimate.
-
-    Returns
-    -------
-    GroupShares
-        The shares.
-    """
-    index, groups = group_rows(rows, check_names(by, "by"))
-    if proportions is None and counts is None:
-        if bag is not None:
-            raise ValueError(
-                "a bag is named (bag), but neither its proportions nor its counts (proportions, counts)"
+    occupied = np.flatnonzero(counts.totals > 0)
+    n_effects = counts.groups.shape[1] + (0 if counts.covariates is None else counts.covariates.shape[1])
+    variance = np.diag(whole.covariance.sampling) + _HALVES_BIAS**2 * (whole.covariance.moving**2).sum(axis=1)
+    sums = []
+    for margin in (counts.groups, counts.outcomes):
+        halves = _halve(margin[occupied])
+        if min(map(len, halves)) < _UNITS_PER_GROUP * n_effects:
+            return None
+        total = np.zeros(whole.log_rates.shape)
+        for half in halves:
+            rows = occupied[half]
+            numbers = None if counts.covariates is None else counts.covariates[rows]
+            fit = fit_margins(
+                counts.groups[rows],
+                counts.outcomes[rows],
+                numbers,
+                prior_scale=prior_scale,
+                start=whole.log_rates,
             )
-        weights = row_weights(rows, weight)
-        weights = np.ones(len(index)) if weights is None else weights
-        return exclude_classes(_predicted_shares(probabilities, weights, classes, index, groups), exclude)
-    bags = shared_bags(rows, classes, TableSpec(bag=bag, proportions=proportions, counts=counts, weight=weight))
-    return exclude_classes(shares_of_rows(bags, probabilities, index, groups), exclude)
-
-
-def group_rows(rows: Rows, columns: Sequence[str]) -> tuple[Index, list[Hashable]]:
-    """The group of each row, and the names of the groups in order: values of one column, tuples of several.
-
-    Parameters
-    ----------
-    rows : Rows
-        A table.
-    columns : sequence of str
-        The columns that tell the group.
-
-    Returns
-    -------
-    index : ndarray of shape (n_rows,)
-        The group of each row, as its position among the names.
-    groups : list of hashable
-        The names of the groups, in order.
-
-    Examples
-    --------
-    >>> rows = open_rows({"race": ["b", "a", None], "college": [1, 0, 0]})
-    >>> index, groups = group_rows(rows, ["race", "college"])
-    >>> index.tolist(), groups
-    ([1, 0, 2], [('a', 0), ('b', 1), (None, 0)])
-    """
-    found = []
-    for name in columns:
-        column = rows.column(name)
-        there = ~missing_values(column)
-        found.append(
-            [value if kept else None for value, kept in zip(plain_values(column).to_pylist(), there, strict=True)]
-        )
-    tuples = list(zip(*found, strict=True))
-    return _numbered([row[0] for row in tuples] if len(columns) == 1 else tuples)
-
-
-def _group_values(by: Any, n_rows: int) -> tuple[Index, list[Hashable]]:
-    with check_argument("by"):
-        values = check_one_per_row(by, "by")
-        listed = [None if is_missing(value) else value for value in np.asarray(values, dtype=object).tolist()]
-    if len(listed) != n_rows:
-        raise ValueError(f"by: {len(listed)} groups of rows, but {n_rows} rows: there must be one for each")
-    return _numbered(listed)
-
-
-def _numbered(values: Sequence[Hashable]) -> tuple[Index, list[Hashable]]:
-    groups = sorted(set(values), key=_order)
-    if len(groups) > _MOST_GROUPS:
-        raise ValueError(
-            f"by: {len(groups):,} different groups, more than {_MOST_GROUPS:,}: choose columns with fewer values, "
-            f"or cut numbers into classes first"
-        )
-    place = {group: position for position, group in enumerate(groups)}
-    return np.array([place[value] for value in values], dtype=np.int64), groups
-
-
-def _order(group: Hashable) -> tuple[tuple[bool, str, Any], ...]:
-    """Values of one type together, in their order; missing ones last."""
-    parts = group if isinstance(group, tuple) else (group,)
-    return tuple((part is None, _kind(part), 0 if part is None else part) for part in parts)
-
-
-def _kind(part: Any) -> str:
-    return "" if isinstance(part, int | float) else type(part).__name__
-
-
-def _predicted_shares(
-    probabilities: ArrayLike,
-    weights: NDArray[np.float64],
-    classes: NDArray[Any],
-    index: Index,
-    groups: Sequence[Hashable],
-) -> GroupShares:
-    """Means of predictions, without what only bags can tell."""
-    table, sizes = np.asarray(probabilities, dtype=np.float64), group_sizes(index, weights, groups)
-    shares = np.stack([np.bincount(index, weights * column) for column in table.T], axis=1) / sizes[:, None]
-    nothing = np.full_like(shares, np.nan)
-    outcomes = tuple(classes.tolist())
-    return GroupShares(
-        tuple(groups), outcomes, sizes, shares, None, np.zeros_like(shares), np.ones_like(shares), nothing
+            total += fit.unit_cells.sum(axis=0)
+        sums.append(total)
+    distances = [(whole.unit_cells.sum(axis=0) - total).ravel() for total in sums]
+    certain = variance <= 0
+    return max(
+        float(np.sqrt(np.mean(distance[~certain] ** 2 / variance[~certain]))) if not certain.all() else 0.0
+        for distance in distances
     )
 
 
-def exclude_classes(shares: GroupShares, outcomes: Sequence[Hashable]) -> GroupShares:
-    """Shares without some outcomes, which may be named as text.
+def _halve(margin: Table) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Two sets of units with about as many people, on the two sides of the first principal component."""
+    totals = margin.sum(axis=1)
+    shares = margin / totals[:, None]
+    centred = shares - np.average(shares, axis=0, weights=totals)
+    axis = np.linalg.eigh((centred * totals[:, None]).T @ centred)[1][:, -1]
+    order = np.argsort(centred @ (axis * np.sign(axis[np.argmax(np.abs(axis))])), kind="stable")
+    n_first = int(np.searchsorted(np.cumsum(totals[order]), totals.sum() / 2)) + 1
+    return np.sort(order[:n_first]), np.sort(order[n_first:])
 
-    Parameters
-    ----------
-    shares : GroupShares
-        Shares of all outcomes.
-    outcomes : sequence of hashable
-        The outcomes to leave out, perhaps none.
 
-    Returns
-    -------
-    GroupShares
-        The shares.
-    """
-    by_text = {str(name): name for name in shares.outcomes}
-    left_out = [by_text.get(str(name), name) for name in outcomes]
-    return shares.without(left_out) if left_out else shares
+def _may_be_pooled(counts: GroupCounts, divergence: float | None) -> bool:
+    """Whether the units may be of several districts, with a warning if so."""
+    n_units = int((counts.totals > 0).sum())
+    if divergence is not None and divergence >= 1:
+        reason = (
+            f"estimates for halves of these {n_units:,} units differ from that for all by {divergence:.1f} "
+            f"standard errors (below 1 is usual within one district)"
+        )
+    elif n_units > MANY_UNITS:
+        reason = f"{n_units:,} units are more than one district usually has"
+    else:
+        return False
+    warn_user(
+        f"{reason}: if they are of several counties or districts, name the column that says which (strata), so "
+        f"that each is estimated by itself. The intervals are widened; aggregation_bias=0.3 gives those of a "
+        f"single district"
+    )
+    return True
