@@ -77,7 +77,10 @@ _OLD_NAMES = {"random_state": "seed", "cv": "folds", "n_jobs": "jobs"}  # of ver
 def parse_arguments(name: str, function: Callable[..., Any], words: Sequence[str]) -> dict[str, Any]:
     """The arguments that the words stand for; raises ``ArgumentError`` where they are wrong."""
     options = collect_options(function)
-    parsed = _parse(build_parser(name, options), options, _settings_last(words))
+    words = _settings_last(words)
+    if any(option.is_positional and not option.is_required for option in options):
+        words = _move_files_first(words, options)
+    parsed = _parse(build_parser(name, options), options, words)
     found = {option.name: parsed[option.name] for option in options}
     for option in options:
         if is_method(option):
@@ -117,6 +120,8 @@ def build_parser(name: str, options: Sequence[Option]) -> ArgumentParser:
 def _add(parser: ArgumentParser, option: Option) -> None:
     if option.is_required:
         parser.add_argument(option.name, type=option.reader)
+    elif option.is_positional:
+        parser.add_argument(option.name, type=option.reader, nargs="?", default=option.default)
     elif is_method(option):
         parser.add_argument(f"--{option.name}", type=method_setting, action=MethodAction, default=None)
     elif are_methods(option):
@@ -154,6 +159,27 @@ def _settings_last(words: Sequence[str]) -> list[str]:
             value = left.pop(0) if left and not left[0].startswith("--") else "true"
         settings += ["--method", f"{found[1]}={value}"]
     return [*rest, *settings]
+
+
+def _move_files_first(words: Sequence[str], options: Sequence[Option]) -> list[str]:
+    """Move what has no name before all options: argparse gives up an optional one at the first option.
+
+    >>> _move_files_first(["model", "--by", "race", "people.csv"], [])
+    ['model', 'people.csv', '--by', 'race']
+    """
+    switches = {f"--{option.name}" for option in options if option.kinds == (bool,)} | {"--print_config"}
+    files, rest, left = [], [], list(words)
+    while left:
+        word = left.pop(0)
+        if not word.startswith("--"):
+            files.append(word)
+            continue
+        rest.append(word)
+        follows = left[0] if left else "--"
+        has_value = "=" not in word and not follows.startswith("--")
+        if has_value and (word not in switches or follows.lower() in ("true", "false")):
+            rest.append(left.pop(0))
+    return [*files, *rest]
 
 
 class _Loader(yaml.SafeLoader):  # type: ignore[misc]

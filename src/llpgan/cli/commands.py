@@ -1,7 +1,6 @@
-"""``llpgan predict``, ``shares``, ``export`` and ``demo``."""
+"""``llpgan predict``, ``export`` and ``demo``."""
 
 import shutil
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from itertools import chain
@@ -17,12 +16,10 @@ from rich.table import Table
 
 from llpgan.bags import Bags
 from llpgan.cli.console import make_console
-from llpgan.cli.fit import collect_fit_report, open_model, open_model_stream, read_instances, read_labels
+from llpgan.cli.fit import collect_fit_report, open_model_stream, read_instances, read_labels
 from llpgan.cli.main import make_visible
 from llpgan.cli.options import read_names
 from llpgan.data.election import LABEL, PEOPLE, RESULTS, Election, load_election
-from llpgan.ecological.model_shares import shares_by_columns
-from llpgan.ecological.shares import GroupShares, group_text
 from llpgan.evaluation import label_scores
 from llpgan.evaluation.sets import sets_as_text
 from llpgan.methods.bag_logistic import BagLogistic
@@ -31,15 +28,13 @@ from llpgan.methods.dllp import DLLP
 from llpgan.persistence import load, save
 from llpgan.persistence.model import MODEL_FOLDER, files_of_model
 from llpgan.persistence.onnx import to_onnx
-from llpgan.report import shares_page
 from llpgan.report.page import saved_pages
 from llpgan.tables import Rows, RowStream, TableEncoder, open_stream
 from llpgan.tables.backbones import LITES, WORDLLAMA
 from llpgan.tables.columns import plain_values
 from llpgan.tables.embedding import FeatureEncoder, Text
-from llpgan.tables.spec import check_names
 from llpgan.utils.arrays import Array
-from llpgan.utils.files import claim_folder, output_file, output_if_named
+from llpgan.utils.files import claim_folder, output_file
 
 
 def predict(
@@ -201,149 +196,6 @@ def _csv_gz(path: Path, schema: pa.Schema) -> Iterator[Any]:
 
 
 _WRITERS = {".csv": pa.csv.CSVWriter, ".csv.gz": _csv_gz, ".parquet": pa.parquet.ParquetWriter}
-
-
-def shares(
-    model: str,
-    data: str,
-    *,
-    by: Sequence[str] = (),
-    bag: str | Sequence[str] | None = None,
-    proportions: str | None = None,
-    counts: str | None = None,
-    weight: str | None = None,
-    exclude: Sequence[str] = (),
-    image: str | None = None,
-    resize: bool = False,
-    out: str | None = None,
-    differences: str | None = None,
-    html: str | None = None,
-    overwrite: bool = False,
-) -> GroupShares:
-    """Estimate the share of each class in each group of rows, with 95 % intervals.
-
-    Predictions are first changed as little as possible so that each bag has its proportions. Each share is shown
-    with the bounds that are certain (Duncan and Davis) and with the estimate of Goodman's regression.
-
-    Parameters
-    ----------
-    model : str
-        The folder of a saved model.
-    data : str
-        A file like that of the training, with the columns of the groups.
-    by : sequence of str, default=()
-        The column or columns that define the groups, such as race,college.
-    bag : str or sequence of str, default=None
-        The column or columns that say which bag a row belongs to.
-    proportions : str, default=None
-        A table with one row per bag: the columns of the bag, and one column per class. Without it and without
-        ``counts``, shares are those of the predictions as they are, and have no intervals.
-    counts : str, default=None
-        A table like ``proportions`` that holds counts.
-    weight : str, default=None
-        The column that says how much each row counts, such as survey weights. None means that all rows count the
-        same.
-    exclude : sequence of str, default=()
-        The classes to leave out after the estimate, such as abstained. Shares are then among the others.
-    image : str, default=None
-        The column that holds the paths of images. None means the same name as in the training.
-    resize : bool, default=False
-        Resize images to the size of the training images.
-    out : str, default=None
-        A file (.csv) for the shares, which are always shown.
-    differences : str, default=None
-        A file (.csv) for the differences between all pairs of groups.
-    html : str, default=None
-        A file (.html) for a page with a chart and tables.
-    overwrite : bool, default=False
-        Replace files that are there.
-
-    Examples
-    --------
-    llpgan shares model people.csv --by race,college --bag state --proportions results.csv --out shares.csv
-    """
-    if not by:
-        raise ValueError("no column tells the group of a row (by): name one, or several between commas")
-    for path in (out, differences):
-        _refuse_other_ending(path)
-    inputs = [data, proportions, counts, *files_of_model(model)]
-    with (
-        output_if_named(out, overwrite=overwrite, inputs=inputs) as aside,
-        output_if_named(differences, overwrite=overwrite, inputs=[*inputs, out]) as aside_differences,
-        output_if_named(html, overwrite=overwrite, inputs=[*inputs, out, differences]) as page,
-    ):
-        loaded, rows = open_model(model, data, image, resize, ids=() if bag is None else check_names(bag, "bag"))
-        probabilities = loaded.predict_encoded(read_instances(loaded, rows))
-        found = shares_by_columns(
-            rows, probabilities, loaded.classes_, by, bag, proportions, counts, weight, exclude
-        )
-        if found.covariance is None:
-            warnings.warn(
-                "shares are those of the predictions as they are, without intervals: give the bag of each row and "
-                "the proportions or counts of bags to match them (bag) (proportions)",
-                stacklevel=1,
-            )
-        make_console().print(as_table(found, by))
-        if aside is not None:
-            pa.csv.write_csv(pa.table(_as_text(found.columns(by, "class"))), aside)
-        if aside_differences is not None:
-            pa.csv.write_csv(pa.table(difference_columns(found)), aside_differences)
-        if page is not None:
-            given = proportions or counts
-            origin = "" if given is None else f"predictions are matched to the proportions of {given}"
-            page.write_text(
-                shares_page(Path(data).name, type(loaded).__name__, origin, found, by), encoding="utf-8"
-            )
-    return found
-
-
-def _refuse_other_ending(path: str | None) -> None:
-    if path is not None and Path(path).suffix.lower() != ".csv":
-        raise ValueError(f"{path}: shares are written to a file that ends in .csv")
-
-
-def _as_text(columns: dict[str, list[Any]]) -> dict[str, list[Any]]:
-    """Groups and classes as text, so that a column may hold values of several types."""
-    figures = {"size", "share", "low", "high", "lowest", "highest", "goodman"}
-    return {
-        name: values if name in figures else [None if value is None else str(value) for value in values]
-        for name, values in columns.items()
-    }
-
-
-def difference_columns(found: GroupShares) -> dict[str, list[Any]]:
-    """One row for each pair of groups and class: by how much the first group's share exceeds the second's."""
-    rows = found.differences()
-    return {
-        "group": [group_text(row[0]) for row in rows],
-        "minus": [group_text(row[1]) for row in rows],
-        "class": [str(row[2]) for row in rows],
-        "difference": [row[3].value for row in rows],
-        "low": [row[3].low for row in rows],
-        "high": [row[3].high for row in rows],
-    }
-
-
-def as_table(found: GroupShares, by: Sequence[str]) -> Table:
-    """The shares for the terminal."""
-    table = Table(", ".join(by), "rows", "class", "share", "95 % interval", "certain", "Goodman")
-    columns = found.columns([f"by {name}" for name in by], "class")
-    for row, name in enumerate(columns["class"]):
-        group = group_text(tuple(columns[f"by {column}"][row] for column in by))
-        ends = (
-            "none" if columns["low"][row] is None else f"{columns['low'][row]:.3f} to {columns['high'][row]:.3f}"
-        )
-        goodman = columns["goodman"][row]
-        table.add_row(
-            group,
-            f"{columns['size'][row]:,.0f}",
-            str(name),
-            f"{columns['share'][row]:.3f}",
-            ends,
-            f"{columns['lowest'][row]:.3f} to {columns['highest'][row]:.3f}",
-            "" if goodman is None else f"{goodman:.3f}",
-        )
-    return table
 
 
 def export(

@@ -38,7 +38,11 @@ def help_on_command(name: str, function: Callable[..., Any]) -> str:
     """What a command does, an example, and its options, those that are needed first."""
     options = collect_options(function)
     what, example = command_summary(function)
-    required = " ".join(option.name.upper() for option in options if option.is_required)
+    required = " ".join(
+        option.name.upper() if option.is_required else f"[{option.name.upper()}]"
+        for option in options
+        if option.is_positional
+    )
     lines = [f"usage: llpgan {name} {required} [options]", "", *_wrap(what)]
     if example:
         lines += ["", "Example:", *textwrap.indent(example, "  ").splitlines()]
@@ -127,7 +131,7 @@ def _describe(said: str) -> tuple[str, str]:
 
 
 def _as_typed(option: Option) -> str:
-    return option.name.upper() if option.is_required else f"--{option.name} {_value(option)}".rstrip()
+    return option.name.upper() if option.is_positional else f"--{option.name} {_value(option)}".rstrip()
 
 
 def _value(option: Option) -> str:
@@ -192,6 +196,6 @@ def describe_unknown(words: Sequence[str], options: Sequence[Option], method: st
     if of_methods and any(is_method(option) for option in options):
         named = "" if method else f" --method {of_methods[0]}"
         return f"there is no option --{name}; as a setting of the method it is{named} --method.{name}"
-    there = [option.name for option in options if not option.is_required]
+    there = [option.name for option in options if not option.is_positional]
     near = difflib.get_close_matches(name, there, n=1)
     return f"there is no option --{name}" + (f"; did you mean --{near[0]}?" if near else "")

@@ -73,7 +73,7 @@ COMMANDS = {
     "conformalize": ("deploy", "add prediction sets to a model, from held-out random bags; recalibrate it"),
     "monitor": ("deploy", "compare new bags of a model in use with those of the time when it was put to use"),
     "suggest": ("deploy", "name the rows whose labels, beside the bags, would help most"),
-    "shares": ("commands", "estimate the share of each class in each group of rows, with intervals"),
+    "shares": ("shares", "estimate the share of each outcome in each group, from counts or from a model"),
     "embed": ("commands", "write features of images or texts by a pretrained network to a Parquet file"),
     "export": ("commands", "write a model for other programs (onnx)"),
     "demo": ("commands", "learn the votes of single people from 51 election results; the data are included"),

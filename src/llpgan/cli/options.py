@@ -5,7 +5,7 @@ import difflib
 import re
 from argparse import Action, ArgumentError, ArgumentTypeError
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from inspect import Parameter, getdoc, signature
 from pathlib import Path
@@ -41,7 +41,9 @@ class Option:
     about : str
         What the docstring says of it.
     is_required : bool, default=False
-        Whether it stands on the command line without a name.
+        Whether it must be given; it has no name on the command line.
+    is_positional : bool, default=False
+        Whether it has no name on the command line, required or not.
     """
 
     name: str
@@ -49,6 +51,7 @@ class Option:
     default: Any
     about: str
     is_required: bool = False
+    is_positional: bool = False
 
     @property
     def kinds(self) -> tuple[Any, ...]:
@@ -87,11 +90,11 @@ def collect_options(function: Callable[..., Any]) -> list[Option]:
     """
     own = _own(function)
     of, but = getattr(function, _PASSED_ON, (None, ()))
-    passed_on = [] if of is None else [option for option in _own(of) if option.name not in but]
+    passed_on = [] if of is None else [replace(o, is_positional=False) for o in _own(of) if o.name not in but]
     of_columns = [o for option in passed_on if Columns in option.kinds for o in _of_columns(option.name)]
     plain = sorted((o for o in passed_on if Columns not in o.kinds), key=lambda o: o.name != "bag")
-    required = [option for option in own if option.is_required]
-    return [*required, *plain, *(option for option in own if not option.is_required), *of_columns]
+    without_name = [option for option in own if option.is_positional]
+    return [*without_name, *plain, *(option for option in own if not option.is_positional), *of_columns]
 
 
 def command_summary(function: Callable[..., Any]) -> tuple[str, str]:
@@ -168,6 +171,8 @@ def _without_brackets(given: str) -> str:
 def _own(function: Callable[..., Any]) -> list[Option]:
     said = read_documentation(function)
     hints = get_type_hints(function, localns={"Columns": Columns, "Bags": Any})
+    parameters = signature(function).parameters.items()
+    has_required = any(parameter.default is Parameter.empty for _, parameter in parameters)
     return [
         Option(
             name,
@@ -175,8 +180,9 @@ def _own(function: Callable[..., Any]) -> list[Option]:
             None if parameter.default is Parameter.empty else parameter.default,
             said.get(name, ""),
             is_required=parameter.default is Parameter.empty,
+            is_positional=has_required and parameter.kind is Parameter.POSITIONAL_OR_KEYWORD,
         )
-        for name, parameter in signature(function).parameters.items()
+        for name, parameter in parameters
         if parameter.kind is not Parameter.VAR_KEYWORD
     ]
 

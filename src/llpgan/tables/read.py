@@ -515,6 +515,7 @@ _READERS: dict[str, Callable[[Path, Text, Text], pa.Table]] = {
     ".csv": _read_csv,
     ".csv.gz": _read_csv,
     ".tsv": _read_tsv,
+    ".tab": _read_tsv,
     ".tsv.gz": _read_tsv,
     ".parquet": _read_parquet,
 }
