@@ -1,8 +1,9 @@
 """Robinson's counties of 1930, where one regression for all has the wrong sign: states as strata, or a covariate.
 
-Share of the white residents of 1,976 counties who were born abroad, and who are illiterate; the true shares of both
-are known. There are no population counts, so each county counts the same. Rows go to ``results/robinson.jsonl``,
-their table to ``results/robinson.md``. ``LLPGAN_DATA`` must name a folder that holds ``elections/``.
+The counties give the share of white residents who were born abroad and the share who are illiterate; the share of
+those who are both is known too. There are no population counts, so each county counts the same. Rows go to
+``results/robinson.jsonl``, their table to ``results/robinson.md``. ``LLPGAN_DATA`` must name a folder that holds
+``elections/``.
 """
 
 import warnings
@@ -86,7 +87,7 @@ def page(rows: list[Row]) -> str:
     """The table with its explanation."""
     goodman = next(row["goodman"] for row in rows if "goodman" in row)
     about = (
-        "Made from `robinson.jsonl`. Shares with 95 % intervals; each of 1,976 counties counts the same. Goodman's "
-        f"regression over all counties has {goodman[0]:.4f} and {goodman[1]:.4f}: the wrong sign."
+        "Made from `robinson.jsonl`. Shares with 95 % intervals; each of 1,976 counties counts the same. "
+        f"Goodman's regression over all counties has {goodman[0]:.4f} and {goodman[1]:.4f}: the wrong sign."
     )
     return as_markdown("Robinson's counties of 1930", about, summary(rows))

@@ -1,5 +1,6 @@
 """llpgan shares: a table of shares by group on the terminal and as CSV."""
 
+import numpy as np
 import pyarrow.csv
 import pytest
 
@@ -83,7 +84,7 @@ def test_without_proportions_there_are_no_intervals_and_it_says_so(capsys):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ([], "no column tells the group of a row (--by)"),
+        ([], "with a model the columns that define them (--by)"),
         (["--by", "town"], "has no column 'town'"),
         (["--by", "city", "--exclude", "maybe"], "there is no outcome 'maybe'"),
         (["--by", "city", "--out", "shares.json"], "ends in .csv"),
@@ -94,3 +95,66 @@ def test_without_proportions_there_are_no_intervals_and_it_says_so(capsys):
 def test_mistakes_are_named_as_the_user_types_them(options, message, capsys):
     assert main.main([*SHARES, *options]) == 1
     assert message in capsys.readouterr().err
+
+
+def precincts(folder):
+    rng = np.random.default_rng(0)
+    a = rng.integers(50, 900, 24)
+    b = rng.integers(50, 900, 24)
+    dem = rng.binomial(a, 0.4) + rng.binomial(b, 0.1)
+    rep = rng.binomial(a - dem // 2, 0.1) + rng.binomial(b, 0.5)
+    lines = ["county\tprecinct\tblack\twhite\tdem\trep"]
+    lines += [f"{'xy'[i // 12]}\t{i % 12}\t{a[i]}\t{b[i]}\t{dem[i]}\t{rep[i]}" for i in range(24)]
+    (folder / "precincts.tab").write_text("\n".join(lines) + "\n")
+
+
+COUNTS = ["shares", "precincts.tab", "--groups", "black,white", "--outcomes", "dem,rep", "--unit", "precinct"]
+COUNTS += ["--remainder", "abstained"]
+
+
+def test_counts_give_a_table_files_and_a_page_without_a_model(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    precincts(tmp_path)
+    written = ["--out", "s.csv", "--differences", "d.csv", "--html", "page.html"]
+    assert main.main([*COUNTS, "--strata", "county", "--exclude", "abstained", *written]) == 0
+    said = capsys.readouterr()
+    assert "dem" in said.out
+    assert "rep" not in said.out  # of two complementary outcomes one is shown
+    for name in ("s.csv", "d.csv", "page.html"):
+        assert f"saved {name}" in said.err
+    table = pyarrow.csv.read_csv("s.csv").to_pydict()
+    assert table["county"] == [""] * 4 + ["x"] * 4 + ["y"] * 4
+    assert "vanishes_at_r" in pyarrow.csv.read_csv("d.csv").column_names
+    names = ["summary", "shares", "differences", "sensitivity", "strata", "bounds", "method"]
+    assert sections(tmp_path / "page.html") == names
+
+
+def test_long_names_are_not_cut(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    precincts(tmp_path)
+    text = (tmp_path / "precincts.tab").read_text()
+    name = "adults who are black or african american alone or in combination, 18 years and over"
+    (tmp_path / "precincts.tab").write_text(text.replace("black", name, 1))
+    long = [word.replace("black", f'"{name}"') for word in COUNTS]
+    assert main.main([*long, "--strata", "county"]) == 0
+    assert name in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--by", "county"], "(--by) cannot be used with counts"),
+        (["--strata", "state"], "has no column 'state'"),
+        (["people.csv"], "there is one table, precincts.tab, and no model"),
+    ],
+)
+def test_mistakes_with_counts_are_named(options, message, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    precincts(tmp_path)
+    assert main.main([*COUNTS, *options]) == 1
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("model")
+def test_files_may_stand_after_options():
+    assert main.main(["shares", "model", "--by", "city", "people.csv"]) == 0

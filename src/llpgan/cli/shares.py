@@ -269,7 +269,7 @@ def difference_columns(found: GroupShares, outcome: str = "class") -> dict[str, 
     """One row for each pair of groups and class: by how much the first group's share exceeds the second's."""
     rows = found.differences()
     sensitivities = [found.sensitivity(*row[:3]) for row in rows]
-    columns = {
+    columns: dict[str, list[Any]] = {
         "group": [group_text(row[0]) for row in rows],
         "minus": [group_text(row[1]) for row in rows],
         outcome: [str(row[2]) for row in rows],

@@ -216,7 +216,7 @@ def estimate_row_shares(
 
     def sum_rows(table: Table) -> Table:
         columns = [np.bincount(place, bags.row_weights * column, n_cells) for column in table.T]
-        return np.stack(columns, axis=1).reshape(shape)
+        return np.stack(columns, axis=1).reshape(shape).astype(np.float64)
 
     cells, before = sum_rows(matched), sum_rows(predicted)
     overdispersion = _overdispersion(bags, matched, predicted)

@@ -61,7 +61,7 @@ class GroupShares:
         The shares in each stratum; empty without strata.
     divergence : float or None
         How far the estimates of parts of the units are from that of all, in standard errors. From 1 on, the
-        intervals of one estimate for all units are too narrow. None if it was not computed.
+        intervals of one estimate for all units are too narrow. None with strata or a stated bias.
     """
 
     groups: tuple[Hashable, ...]
@@ -488,12 +488,12 @@ def shares_from_counts(
     if not isinstance(counts, GroupCounts):
         raise TypeError(f"counts must be GroupCounts, got a {type(counts).__name__}")
     fits, divergence = _fit_strata(counts, prior_scale), None
-    if counts.strata is None:
-        divergence = _measure_divergence(counts, fits[None], prior_scale)
     if aggregation_bias is None:
         aggregation_bias = AGGREGATION_BIAS
-        if counts.strata is None and _may_be_pooled(counts, divergence):
-            aggregation_bias = POOLED_BIAS
+        if counts.strata is None:
+            divergence = _measure_divergence(counts, fits[None], prior_scale)
+            if _may_be_pooled(counts, divergence):
+                aggregation_bias = POOLED_BIAS
     names = tuple(counts.group_names or ()), tuple(counts.outcome_names or ())
     low, high = cell_bounds(counts)
     found = {
@@ -606,11 +606,11 @@ def _borrow(fits: Sequence[CellFit]) -> RatesPrior:
     """What several strata say about another one: their mean log odds ratios, and by how much these differ."""
     weights = np.array([fit.unit_cells.sum() for fit in fits])[:, None, None]
     found = np.stack([_interactions_of_present(fit.log_rates) for fit in fits])
-    known = ~np.isnan(found).all(axis=(1, 2))
+    known: NDArray[np.bool_] = ~np.isnan(found).all(axis=(1, 2))
     if not known.any():  # nothing was unknown in any of them
         return RatesPrior(np.zeros(found.shape[1:]), _USUAL_DIFFERENCE, 1.0)
     weights, found = weights[known], found[known]
-    fits = [fit for fit, kept in zip(fits, known, strict=True) if kept]
+    fits = [fits[place] for place in np.flatnonzero(known)]
     total = (weights * ~np.isnan(found)).sum(axis=0)
     centre = np.nansum(weights * found, axis=0) / np.where(total > 0, total, 1.0)
     apart = np.nanmean((found - centre) ** 2, axis=(1, 2)) if len(fits) > 1 else np.zeros(0)
