@@ -30,6 +30,16 @@ TRAINING = """
         if os.environ["RANK"] == "0":
             torch.save(model.classifier_.state_dict(), f"{folder}/{method.__name__}.pt")
 """
+PHOTOS = """
+    import os, sys
+    import torch
+    from llpgan import LLPGAN
+    from tests.deep.test_distributed import PHOTO_SETTINGS, few_photos
+    torch.set_num_threads(1)
+    model = LLPGAN(**PHOTO_SETTINGS).fit_bags(few_photos())
+    if os.environ["RANK"] == "0":
+        torch.save(model.classifier_.state_dict(), f"{sys.argv[1]}/photos.pt")
+"""
 LONG = """
     import os, sys, time
     from pathlib import Path
@@ -50,6 +60,16 @@ LONG = """
 """
 SETTINGS = {"classifier": plain_mlp, "epochs": 5, "bags_per_step": 3, "random_state": 0, "average": 0.0}
 LONG_SETTINGS = {**SETTINGS, "epochs": 12, "precision": "64-true"}
+
+
+PHOTO_SETTINGS = {"epochs": 2, "bags_per_step": 2, "augment": None, "average": 0.0, "random_state": 0}
+
+
+def few_photos():
+    """Four bags of five, of which processes take different numbers of images."""
+    rng = np.random.default_rng(0)
+    images = rng.integers(0, 256, (20, 3, 24, 24), dtype=np.uint8)
+    return Bags.from_labels(images, np.arange(20) % 3, np.arange(20) // 5)
 
 
 def ragged_bags():
@@ -90,6 +110,17 @@ def test_two_processes_end_with_the_weights_of_one(tmp_path):
         together = torch.load(tmp_path / f"{method.__name__}.pt", weights_only=True)
         for name, value in alone.items():
             torch.testing.assert_close(together[name], value, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.slow
+def test_batch_statistics_of_photographs_are_those_of_the_whole_step(tmp_path):
+    process = torchrun(script_of(PHOTOS, tmp_path), tmp_path)
+    _, said = process.communicate(timeout=300)
+    assert process.returncode == 0, said
+    alone = LLPGAN(**PHOTO_SETTINGS).fit_bags(few_photos()).classifier_.state_dict()
+    together = torch.load(tmp_path / "photos.pt", weights_only=True)
+    for name, value in alone.items():
+        torch.testing.assert_close(together[name], value, rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.slow

@@ -249,9 +249,9 @@ def stride_of_features(n: int) -> int:
     return -(-n // MOST_FEATURES) or 1
 
 
-def refuse_batch_norm(network: nn.Module, what: str) -> None:
+def refuse_batch_norm(network: nn.Module, what: str, allowed: tuple[type[nn.Module], ...] = ()) -> None:
     """Batch norm mixes what a network sees at once, so that the gradient would depend on the cut."""
-    if mixes_instances(network):
+    if any(isinstance(part, _BatchNorm) and not isinstance(part, allowed) for part in network.modules()):
         raise ValueError(
             f"{what} would change what batch norm computes: use a classifier with another norm (such as GroupNorm)"
         )

@@ -58,7 +58,7 @@ from llpgan.deep.networks import (
     settle_weights,
     signal_spread,
 )
-from llpgan.deep.networks.parts import describe_factory, make_network, use_channels_last
+from llpgan.deep.networks.parts import StepNorm, describe_factory, make_network, use_channels_last
 from llpgan.deep.networks.photo import PhotoClassifier
 from llpgan.deep.objectives import Objective
 from llpgan.deep.optimizers import (
@@ -701,7 +701,7 @@ class DeepClassifier(LLPClassifier):
         if self.max_instances_per_step is not None:
             refuse_batch_norm(network, f"max_instances_per_step={self.max_instances_per_step}")
         if processes()[0] > 1:
-            refuse_batch_norm(network, "training in several processes")
+            refuse_batch_norm(network, "training in several processes", allowed=(StepNorm,))
         return network
 
     def bag_loss(self) -> ProportionLoss:

@@ -8,6 +8,7 @@ from math import prod
 from typing import Any, NamedTuple
 
 import torch
+import torch.distributed as dist
 from torch import Tensor, nn
 from torch.nn.modules.dropout import _DropoutNd
 
@@ -226,6 +227,50 @@ class Classifier(nn.Module):
         """
         features = self.body(instances)
         return Output(self.head(features), features)
+
+
+class _SumOverRanks(torch.autograd.Function):
+    """The sum over processes, in which each process's part has the gradient of all."""
+
+    @staticmethod
+    def forward(ctx: Any, mine: Tensor) -> Tensor:
+        total = mine.clone()
+        dist.all_reduce(total)
+        return total
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> Tensor:
+        total = gradients[0].clone()
+        dist.all_reduce(total)
+        return total
+
+
+class StepNorm(nn.BatchNorm2d):
+    """Batch normalization over a whole step, also if several processes have a share of it each.
+
+    torch's ``SyncBatchNorm`` does the same on GPUs only.
+    """
+
+    def forward(self, maps: Tensor) -> Tensor:
+        """Normalize ``(N, C, H, W)`` by mean and variance of each channel."""
+        if not (self.training and dist.is_initialized() and dist.get_world_size() > 1):
+            return super().forward(maps)
+        values = maps.float()
+        n = values.new_tensor(values.numel() / values.shape[1])
+        dist.all_reduce(n)
+        mean = _SumOverRanks.apply(values.sum((0, 2, 3))) / n  # type: ignore[no-untyped-call]
+        centred = values - mean[:, None, None]
+        variance = _SumOverRanks.apply(centred.square().sum((0, 2, 3))) / n  # type: ignore[no-untyped-call]
+        if self.track_running_stats:
+            assert self.momentum is not None
+            assert self.running_mean is not None and self.running_var is not None
+            assert self.num_batches_tracked is not None
+            with torch.no_grad():
+                self.running_mean.lerp_(mean, self.momentum)
+                self.running_var.lerp_(variance * n / (n - 1).clamp(min=1), self.momentum)
+                self.num_batches_tracked += 1
+        scaled = centred * ((variance + self.eps).rsqrt() * self.weight)[:, None, None] + self.bias[:, None, None]
+        return scaled.to(maps.dtype)
 
 
 class GlobalMean(nn.Module):

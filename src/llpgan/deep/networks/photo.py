@@ -12,6 +12,7 @@ from llpgan.deep.networks.parts import (
     Classifier,
     Output,
     Shape,
+    StepNorm,
     gelu,
     image_shape,
     leaky_relu,
@@ -206,9 +207,9 @@ def _convolution(inputs: int, outputs: int) -> nn.Conv2d:
     return layer
 
 
-def _norm(channels: int) -> nn.BatchNorm2d:
+def _norm(channels: int) -> StepNorm:
     """Batch normalization with a trained shift; the scale is left to the convolution that follows."""
-    layer = nn.BatchNorm2d(channels, momentum=_STATISTICS_MOMENTUM)
+    layer = StepNorm(channels, momentum=_STATISTICS_MOMENTUM)
     layer.weight.requires_grad_(False)
     return layer
 
