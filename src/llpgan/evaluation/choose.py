@@ -1,7 +1,7 @@
 """The default method, and the weight of labelled rows, chosen on held-out bags."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 import numpy as np
@@ -16,10 +16,13 @@ from llpgan.bags.on_disk import is_stored
 from llpgan.evaluation.compare import OVERALL, Comparison, Result, compare, seeded
 from llpgan.methods import estimator_class
 from llpgan.methods.base import LLPClassifier
+from llpgan.tables.embedding import FeatureEncoder
+from llpgan.tables.images import ImageEncoder
 from llpgan.utils.arrays import Array
 
 FEW_IMAGES = 5_000
 SMALL_IMAGE = 3 * 32 * 32  # pixels in all channels, up to which a linear model and a small network are quick
+SMALLEST_PHOTO = 24  # pixels of a side, from which colour images are taken for photographs
 _FOLDS = 3
 _FEWEST_BAGS = 2 * _FOLDS
 _TRIED = 256  # rows, to measure how long a network will take
@@ -27,11 +30,12 @@ _TRIED = 256  # rows, to measure how long a network will take
 
 @dataclass(frozen=True, eq=False)
 class DefaultMethod:
-    """An untrained method, why it was taken, and about how many seconds its training will take, if known."""
+    """An untrained method, why it was taken, the seconds training will take, and its score on held-out bags."""
 
     method: LLPClassifier
     reason: str
     seconds: float | None = None
+    score: float | None = None
 
 
 def default_method(bags: Bags, random_state: int = 0, time_limit: float | None = None) -> DefaultMethod:
@@ -41,6 +45,9 @@ def default_method(bags: Bags, random_state: int = 0, time_limit: float | None =
     is best depends on the images; on 5,000 small ones all three can be tried. A large data set takes its network
     too long for that, and there LLPGAN and DLLP come out alike (``docs/reproduction.md``): the quicker is taken.
     """
+    if isinstance(bags.encoder, FeatureEncoder):
+        why = "features of a pretrained network need no more than a linear model"
+        return DefaultMethod(feature_method(), why)
     if bags.instances.ndim == 2:
         why = "for tables it weighs trees and a linear model by held-out bags"
         return DefaultMethod(estimator_class("AutoLLP")(time_limit=time_limit), why, time_limit)
@@ -49,6 +56,61 @@ def default_method(bags: Bags, random_state: int = 0, time_limit: float | None =
     too_few = f"with fewer than {_FEWEST_BAGS} bags none can be held out to choose by, and"
     why = too_few if bags.n_bags < _FEWEST_BAGS else "for many or large images"
     return _timed(estimator_class("DLLP")(), bags, random_state, f"{why} it is the quickest network")
+
+
+def feature_method() -> LLPClassifier:
+    """The method for features of a pretrained network.
+
+    They have hundreds of columns, of which a few directions matter: their principal components are not
+    brought to one scale, so that the penalty keeps the classifier to the strong ones.
+    """
+    method: LLPClassifier = estimator_class("BagLogistic")(standardize=False, n_components=256, n_resamples=5)
+    return method
+
+
+def are_photographs(bags: Bags) -> bool:
+    """Whether instances are colour images of some size, for which networks are pretrained."""
+    shape = bags.instances.shape[1:]
+    return isinstance(bags.encoder, ImageEncoder) and shape[0] == 3 and min(shape[1:]) >= SMALLEST_PHOTO
+
+
+def default_with_features(
+    bags: Bags, features: Bags, random_state: int = 0, time_limit: float | None = None
+) -> tuple[DefaultMethod, bool]:
+    """The default method for images, and whether it learns from features of a pretrained network.
+
+    Features are used if a linear model on them predicts held-out bags better than the methods that are tried on
+    pixels, or than the overall shares if training on pixels takes too long to be tried.
+
+    Parameters
+    ----------
+    bags : Bags
+        The bags, with pixels as instances.
+    features : Bags
+        The same bags, with features as instances.
+    random_state : int, default=0
+        The seed of the folds.
+    time_limit : float, default=None
+        See :func:`default_method`.
+    """
+    if bags.n_bags < _FEWEST_BAGS:
+        return default_method(features, random_state), True
+    found = compare(features, [feature_method()], cv=_FOLDS, random_state=random_state)
+    scores = {_short(result): result.score for result in found.results}
+    of_features, overall = scores["BagLogistic"], scores[OVERALL]
+    if of_features is None or overall is None:
+        return default_method(bags, random_state, time_limit), False
+    said = f"cross-entropy of held-out bags {of_features:.3f} with features"
+    if not chooses_by_held_out_bags(bags):
+        if of_features < overall:
+            return DefaultMethod(feature_method(), f"{said}, {overall:.3f} by the overall shares"), True
+        return default_method(bags, random_state, time_limit), False
+    on_pixels = _best_on_held_out_bags(bags, random_state)
+    best = on_pixels.score
+    if best is None or of_features < best:
+        why = said if best is None else f"{said}, {best:.3f} with pixels at best"
+        return DefaultMethod(feature_method(), why), True
+    return replace(on_pixels, reason=f"{on_pixels.reason}; {said}"), False
 
 
 def chooses_by_held_out_bags(bags: Bags) -> bool:
@@ -67,11 +129,9 @@ def _best_on_held_out_bags(bags: Bags, random_state: int) -> DefaultMethod:
         estimator_class("LLPGAN")(classifier=mnist_classifier, generator=mnist_generator),
     ]
     found = compare(bags, methods, cv=_FOLDS, random_state=random_state)
-    seconds = next(result.seconds for result in found.results if result.name == found.chosen)
-    part = (_FOLDS - 1) / _FOLDS
-    return DefaultMethod(
-        found.methods[found.chosen], _in_words(found), None if seconds is None else seconds / part
-    )
+    chosen = next(result for result in found.results if result.name == found.chosen)
+    seconds = None if chosen.seconds is None else chosen.seconds * _FOLDS / (_FOLDS - 1)
+    return DefaultMethod(found.methods[found.chosen], _in_words(found), seconds, chosen.score)
 
 
 def _in_words(found: Comparison) -> str:

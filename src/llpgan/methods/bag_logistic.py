@@ -1,15 +1,17 @@
 """BagLogistic: logistic regression by the cross-entropy of bags."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
 from llpgan.bags import Bags
+from llpgan.bags.fit_warnings import collect_trial_warnings
 from llpgan.methods.lbfgs import minimize_side_by_side
 from llpgan.methods.linear import (
     BagBlock,
@@ -18,6 +20,7 @@ from llpgan.methods.linear import (
     bag_blocks,
     map_in_threads,
     one_blas_thread,
+    principal_components,
 )
 from llpgan.methods.mean_map import outputs_to_classes
 from llpgan.utils.arrays import Array
@@ -129,6 +132,7 @@ def predict_classes(features: Array, points: Array) -> Array:
 _NUMBERS_AT_ONCE = 2**27  # of what searches side by side hold of a block and of their past
 _MEMORY_IN_ROWS = 40  # numbers that a search keeps for each weight
 _ROWS_AT_ONCE = 2**12  # of predictions
+_ANY_SUM = 0.01  # proportions were checked before
 _FAR = 1e8  # limits from zero, where nothing changes any more
 
 
@@ -155,6 +159,10 @@ class BagLogistic(ClassicalClassifier):
     limit : float, default=3.0
         Standardized columns are squashed so that no value is further than this from the mean. An outlier or a rare
         category then cannot decide alone. None leaves the columns as they are.
+    n_components : int, default=None
+        If there are more columns than this, the classifiers are fitted to so many principal components, which is
+        quicker. All components have one scale, so that the penalty keeps the classifiers to the strong ones. For
+        features of pretrained networks, with ``standardize=False``. None means all columns.
     {tol: 1e-4}
     {random_state: the bootstrap samples of the bags}
     {inherited}
@@ -188,6 +196,7 @@ class BagLogistic(ClassicalClassifier):
     C: float = 100.0
     n_resamples: int = 100
     limit: float | None = 3.0
+    n_components: int | None = None
     tol: float = 1e-4
     random_state: int | np.random.RandomState | None = None
 
@@ -200,6 +209,7 @@ class BagLogistic(ClassicalClassifier):
         "C": [Interval(Real, 0, None, closed="neither")],
         "n_resamples": [Interval(Integral, 0, None, closed="left")],
         "limit": [Interval(Real, 0, None, closed="neither"), None],
+        "n_components": [Interval(Integral, 1, None, closed="left"), None],
         "tol": [Interval(Real, 0, None, closed="neither")],
         "random_state": ["random_state"],
     }
@@ -219,6 +229,9 @@ class BagLogistic(ClassicalClassifier):
         """
         self._start(bags)
         self._learn_scales(bags)
+        if self.n_components is not None and np.prod(bags.instances.shape[1:]) > self.n_components:
+            self._fit_components(bags, self.n_components)
+            return self._finish(bags)
         with one_blas_thread():
             self.models_ = self._solved(bags, self._draws(bags.n_bags))
         return self._finish(bags)
@@ -247,6 +260,25 @@ class BagLogistic(ClassicalClassifier):
             found = minimize_side_by_side(loss, start, tol=self.tol).reshape(len(some), n_outputs, -1)
             models += [Linear(each[:, :-1], each[:, -1]) for each in found]
         return models
+
+    def _fit_components(self, bags: Bags, n_components: int) -> None:
+        """Fit a copy to principal components, and write its classifiers in terms of all columns."""
+        mean, directions = principal_components(bags.instances, self._rows, n_components)
+        reduced = np.empty((len(bags.instances), directions.shape[1]), dtype=np.float32)
+        for first in range(0, len(reduced), _ROWS_AT_ONCE):
+            some = slice(first, first + _ROWS_AT_ONCE)
+            reduced[some] = (self._rows(bags.instances[some]) - mean) @ directions
+        few = replace(bags, instances=reduced, features=None, encoder=None, tolerance=_ANY_SUM)
+        copy = clone(self).set_params(n_components=None, standardize=False)
+        with collect_trial_warnings():
+            copy.fit_bags(few)
+        self.models_ = []
+        for model in copy.models_:
+            weights = model.weights @ directions.T
+            self.models_.append(Linear(weights, model.intercept - weights @ mean))
+        for name in ("refinement_", "held_out_means_"):
+            if hasattr(copy, name):
+                setattr(self, name, getattr(copy, name))
 
     def _rows(self, instances: Array) -> Array:
         """(n, d): the features of any instances."""

@@ -10,6 +10,7 @@ from numbers import Real
 from typing import ClassVar, Self, TypeVar
 
 import numpy as np
+from scipy.linalg import eigh
 from scipy.optimize import minimize
 from scipy.special import expit
 from sklearn.metrics.pairwise import KERNEL_PARAMS
@@ -39,6 +40,7 @@ def positive_part(values: Array, width: float) -> tuple[Array, Array]:
 # From scores (outputs, N) to the loss's value and its slope in each score.
 Loss = Callable[[Array], tuple[float, Array]]
 _MAX_ITERATIONS = 2000
+_ROWS_FOR_COMPONENTS = 20_000
 _FAR = 1e4  # scales from zero: columns whose mean is further off are centred first, or sums would cancel
 
 
@@ -110,6 +112,50 @@ class Features:
     def bag_means(self, bags: Bags) -> Array:
         """(n, d): the mean features of each bag."""
         return (bags.means(self.rows) - self.shift) / self.scale
+
+
+def principal_components(
+    instances: Array, features_of: Callable[[Array], Array], n_components: int
+) -> tuple[Array, Array]:
+    """The mean of the features, and the directions of largest variance, in one scale.
+
+    Parameters
+    ----------
+    instances : ndarray of shape (n_samples, ...)
+        The instances, of which at most 20,000 are used.
+    features_of : callable
+        Turns instances into features, of shape (n_samples, n_features).
+    n_components : int
+        The number of directions.
+
+    Returns
+    -------
+    mean : ndarray of shape (n_features,)
+        The mean of the features.
+    directions : ndarray of shape (n_features, n_components or less)
+        ``(features - mean) @ directions`` has a mean variance of one.
+
+    Examples
+    --------
+    >>> rows = np.array([[0.0, 5.0], [4.0, 5.0], [8.0, 5.0]])
+    >>> mean, directions = principal_components(rows, lambda instances: instances, 1)
+    >>> np.abs((rows - mean) @ directions).round(2)
+    array([[1.22],
+           [0.  ],
+           [1.22]])
+    """
+    places = np.unique(
+        np.linspace(0, len(instances) - 1, min(len(instances), _ROWS_FOR_COMPONENTS)).astype(np.int64)
+    )
+    rows = features_of(instances[places])
+    mean = rows.mean(axis=0)
+    rows = rows - mean
+    n_found = max(1, min(n_components, len(rows) - 1, rows.shape[1]))
+    variances, vectors = eigh(
+        rows.T @ rows / len(rows), subset_by_index=(rows.shape[1] - n_found, rows.shape[1] - 1)
+    )
+    spread = float(np.sqrt(max(variances.mean(), 0)))
+    return mean, vectors[:, ::-1] / (spread if spread > 0 else 1.0)
 
 
 def one_blas_thread() -> AbstractContextManager[object]:
