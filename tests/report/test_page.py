@@ -29,7 +29,9 @@ SECTIONS = {  # with labels
         "without-labels",
         "labels",
     ],
-    "images": ["summary", "data", "learning", "bags", "probabilities", "samples", "without-labels", "labels"],
+    "images": [
+        *("summary", "data", "learning", "bags", "probabilities", "images", "samples", "without-labels", "labels")
+    ],
 }
 NASTY = ["<script>alert(1)</script>", "a & b", "$x_1$", "\"quoted\" 'name'", "</svg><b>", 'id="x" #010a01 1.23456']
 LONG = "a very long name " * 20

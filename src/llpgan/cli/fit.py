@@ -5,6 +5,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -179,7 +180,8 @@ def fit(
     method : LLPClassifier, default=None
         The name of the method, such as DLLP. Its settings are given as --method.epochs 50. None means AutoLLP for
         tables, which weighs trees and a linear model, and DLLP for tables in a store; for up to 5,000 small
-        images, the best of BagLogistic, DLLP and LLPGAN on held-out bags; and DLLP for more or larger images.
+        images, the best of BagLogistic, DLLP and LLPGAN on held-out bags; and DLLP for more or larger images. If
+        llpgan[images] is installed, photographs are also tried with features of a pretrained network.
     time_limit : float, default=None
         About how many seconds AutoLLP may take, which learns from tables if no method is named.
     hold_out : float, default=0.0
@@ -234,7 +236,7 @@ def fit(
             labels = labels if labels is None else labels[rows]
             shares = None if groups is None else shares_by(model, training, groups[rows])
             story = collect_fit_report(
-                model, training, data, labels, describe_origin(data, bags, tables), held_out, shares
+                model, training, data, labels, describe_origin(data, bags, tables), held_out, shares, rows
             )
         save(model, out, overwrite=overwrite, pages=saved_pages(model, story))
         if isinstance(model, AutoLLP):
@@ -374,6 +376,7 @@ def collect_fit_report(
     from_where: str = "",
     held_out: Bags | None = None,
     shares: GroupShares | None = None,
+    rows: Array | slice = slice(None),
 ) -> ReportContent:
     """All for a report on a model; by labels too, where they are known. Of a store, it tells of some bags."""
     encoder = bags.encoder
@@ -382,6 +385,10 @@ def collect_fit_report(
         bags, n_bags = _some_bags(bags), bags.n_bags
         notes = [*notes, f"this page tells of {bags.n_bags:,} of the {n_bags:,} bags, drawn at random"]
     title = Path(data).name
+    images = None
+    if isinstance(encoder, FeatureEncoder) and not is_store(data):
+        positions = np.arange(len(bags.instances)) if isinstance(rows, slice) else rows
+        images = partial(encoder.read_images, open_rows(data, encoder.text_columns), positions)
     return collect_content(
         model,
         bags,
@@ -392,6 +399,7 @@ def collect_fit_report(
         labels=labels,
         held_out=held_out,
         shares=shares,
+        images=images,
     )
 
 

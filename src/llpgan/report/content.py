@@ -2,13 +2,15 @@
 
 import io
 from base64 import b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from matplotlib.image import imsave
 from numpy.typing import ArrayLike, NDArray
+from PIL import Image
 
 from llpgan.bags import Bags
 from llpgan.bags.fit_warnings import never_compared, reason_uninformative, warn_if_little_learned
@@ -31,6 +33,7 @@ from llpgan.utils.arrays import Array
 
 Pixels = NDArray[np.uint8]
 _SIDE = 8  # images along each side of a mosaic
+_N_PICTURES, _PICTURE = 12, 96  # images with their predictions, and pixels of the longer side
 _LARGEST = 64  # pixels of an image's side; of larger ones every second, third, ... is shown
 
 
@@ -57,6 +60,62 @@ def make_mosaics(model: LLPClassifier, bags: Bags) -> Mosaics | None:
     real = np.asarray(bags.instances[rows], dtype=np.float64)
     low, high = real.min(), real.max()
     return Mosaics(_mosaic(real, low, high), _mosaic(model.sample(_SIDE**2, random_state=0), low, high))
+
+
+class Pictures(NamedTuple):
+    """Images of the data with their predictions, each ``(height, width, 3)``."""
+
+    title: str
+    images: tuple[tuple[Pixels, str], ...]
+
+
+# From positions of rows to their images, as bytes of shape (height, width, 3).
+ReadImages = Callable[[Sequence[int]], Sequence[Pixels]]
+
+
+def collect_pictures(
+    bags: Bags, probabilities: Array, scores: BagScores, read: ReadImages | None = None
+) -> tuple[Pictures, ...]:
+    """The images with the most and least confident predictions, and some of the bag that is predicted worst."""
+    if read is None and bags.instances.ndim != 4:
+        return ()
+    highest = probabilities.max(axis=1)
+    order = np.argsort(highest, kind="stable")
+    worst = int(np.argmax(scores.total_variation))
+    of_worst = bags.rows_of(worst)
+    given = ", ".join(
+        f"{name} {share:.0%}" for name, share in zip(bags.classes.tolist(), scores.given[worst], strict=True)
+    )
+    rows = {
+        "Most confident": order[::-1][:_N_PICTURES],
+        "Least confident": order[:_N_PICTURES],
+        f"The bag that is predicted worst, {bags.bag_ids[worst]} (given: {given})": of_worst[:_N_PICTURES],
+    }
+    read = read or partial(_pixels_of, bags)
+    found = []
+    for title, some in rows.items():
+        names = bags.classes[probabilities[some].argmax(axis=1)].tolist()
+        captions = [f"{name} {sure:.0%}" for name, sure in zip(names, highest[some], strict=True)]
+        images = [_shrink(image) for image in read(some.tolist())]
+        found.append(Pictures(title, tuple(zip(images, captions, strict=True))))
+    return tuple(found)
+
+
+def _pixels_of(bags: Bags, rows: Sequence[int]) -> list[Pixels]:
+    """Instances that are images, as bytes."""
+    images = np.asarray(bags.instances[np.asarray(rows)], dtype=np.float64)
+    if bags.instances.dtype != np.uint8:
+        low, high = images.min(), images.max()
+        images = (images - low) * (255 / ((high - low) or 1))
+    colours = _as_colours(np.clip(images, 0, 255).astype(np.uint8))
+    return [image.transpose(1, 2, 0) for image in colours]
+
+
+def _shrink(image: Pixels) -> Pixels:
+    """The image with a longer side of at most 96 pixels."""
+    small = Image.fromarray(image)
+    small.thumbnail((_PICTURE, _PICTURE))
+    return np.asarray(small)
 
 
 def png_address(pixels: Pixels) -> str:
@@ -175,6 +234,8 @@ class ReportContent:
         The direction of the effects of the most important columns.
     mosaics : Mosaics or None
         Real and generated images, if the model generates images.
+    pictures : tuple of Pictures
+        Images with their predictions, if instances are images.
     doubt : str
         Why not to rely on the model, as its training warned, or an empty text.
     verdict : Verdict
@@ -207,6 +268,7 @@ class ReportContent:
     why_no_rises: str
     effects: tuple[PartialDependence, ...]
     mosaics: Mosaics | None
+    pictures: tuple[Pictures, ...]
     doubt: str
     verdict: Verdict
     labels: LabelScores | None
@@ -224,6 +286,7 @@ def collect_content(
     labels: ArrayLike | None = None,
     held_out: Bags | None = None,
     shares: Any = None,
+    images: ReadImages | None = None,
 ) -> ReportContent:
     """Collect the content of the report on a trained model.
 
@@ -248,6 +311,8 @@ def collect_content(
         Bags that the model was not trained on. They are used only for scores.
     shares : table or result, default=None
         Shares of classes by group, in a form that :meth:`GroupSharesDisplay.from_shares` takes.
+    images : callable, default=None
+        A function from positions of rows to their images, if instances are features of images.
 
     Returns
     -------
@@ -288,6 +353,7 @@ def collect_content(
         why_no_rises=why_no_rises,
         effects=_effects(model, bags, groups, rises),
         mosaics=make_mosaics(model, bags),
+        pictures=collect_pictures(bags, probabilities, scores, images),
         doubt=_doubt(model, bags, probabilities),
         verdict=_verdict(model, bags, probabilities, held_out),
         labels=None if labels is None else label_scores(labels, probabilities, bags.classes),

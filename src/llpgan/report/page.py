@@ -65,6 +65,7 @@ def list_sections(story: ReportContent) -> dict[str, str]:
         "importance": story.rises is not None,
         "groups": story.shares is not None,
         "samples": story.mosaics is not None,
+        "images": bool(story.pictures),
         "labels": story.labels is not None,
     }
     names = {
@@ -75,6 +76,7 @@ def list_sections(story: ReportContent) -> dict[str, str]:
         "probabilities": "Probabilities",
         "importance": "What matters",
         "groups": "Groups",
+        "images": "Images",
         "samples": "Samples",
         "without-labels": "Without labels",
         "labels": "Labels",

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Self
@@ -308,6 +308,16 @@ class FeatureEncoder:
         if rows.array is not None:
             return features_of(self, rows.array)
         return features_of(self, [ImageFile(*found) for found in image_paths(rows, rows.image or self.column)])
+
+    def read_images(self, rows: Rows, positions: NDArray[np.int64], which: Sequence[int]) -> list[Array]:
+        """Some of the images at these positions of the rows, as bytes (height, width, 3), to be shown."""
+        some = positions[np.asarray(which)]
+        if rows.array is not None:
+            images = [as_image(image) for image in rows.array[some]]
+        else:
+            few = replace(rows, table=rows.table.take(some))
+            images = [read_image(*found) for found in image_paths(few, rows.image or self.column)]
+        return [np.asarray(image.convert("RGB")) for image in images]
 
 
 @dataclass(frozen=True)
