@@ -40,9 +40,19 @@ def named_optimizer(
             rest_betas=betas or _REST_BETAS,
             weight_decay=weight_decay,
         )
+    groups = group_by_rate(parameters, rate)
     if name == "sgd":
-        return SGD(parameters, rate, _SGD_MOMENTUM, weight_decay=weight_decay, nesterov=True)
-    return AdamW(parameters, rate, betas or (0.9, 0.999), weight_decay=weight_decay, fused=True)
+        return SGD(groups, rate, _SGD_MOMENTUM, weight_decay=weight_decay, nesterov=True)
+    return AdamW(groups, rate, betas or (0.9, 0.999), weight_decay=weight_decay, fused=True)
+
+
+def group_by_rate(parameters: Sequence[nn.Parameter], rate: float) -> list[dict[str, Any]]:
+    """Parameters by their learning rate; pretrained ones have a share of it (``rate_share``)."""
+    shares = [float(getattr(parameter, "rate_share", 1.0)) for parameter in parameters]
+    return [
+        {"params": [p for p, own in zip(parameters, shares, strict=True) if own == share], "lr": rate * share}
+        for share in sorted(set(shares))
+    ]
 
 
 def split_parameters(parameters: Sequence[nn.Parameter]) -> tuple[list[nn.Parameter], list[nn.Parameter]]:

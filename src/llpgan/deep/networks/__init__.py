@@ -35,6 +35,7 @@ from llpgan.deep.networks.parts import (
     signal_spread,
 )
 from llpgan.deep.networks.photo import learn_patches, photo_classifier, photo_generator
+from llpgan.deep.networks.pretrained import pretrained_classifier
 from llpgan.utils.old_names import getattr_of_old_names
 
 __all__ = [
@@ -63,6 +64,7 @@ __all__ = [
     "paper_pair",
     "photo_classifier",
     "photo_generator",
+    "pretrained_classifier",
     "published_cifar_classifier",
     "settle_weights",
     "signal_spread",
