@@ -6,10 +6,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from llpgan import DLLP, AutoLLP, Bags
+from llpgan import DLLP, AutoLLP, BagLogistic, Bags
 from llpgan.bags.on_disk import StoredInstances
 from llpgan.evaluation import choose as module
-from llpgan.evaluation.choose import chooses_by_held_out_bags, default_method
+from llpgan.evaluation.choose import (
+    are_photographs,
+    chooses_by_held_out_bags,
+    default_method,
+    default_with_features,
+)
+from llpgan.tables.images import ImageEncoder
 
 
 @pytest.fixture
@@ -81,3 +87,27 @@ def test_methods_are_tried_on_small_images_in_enough_bags(shape, n_bags, by_bags
     n = 2 * n_bags
     bags = Bags.from_labels(np.zeros((n, *shape)), np.arange(n) % 2, np.arange(n) // 2)
     assert chooses_by_held_out_bags(bags) == by_bags
+
+
+@pytest.mark.parametrize("are_good", [True, False])
+def test_features_are_used_if_they_predict_held_out_bags(grey, monkeypatch, are_good):
+    monkeypatch.setattr(module, "FEW_IMAGES", 0)  # so that nothing is tried on pixels
+    labels = grey.instances.mean(axis=(1, 2, 3)) > 0.5
+    good = labels[:, None] + np.random.default_rng(0).normal(size=(96, 3)) / 10
+    features = replace(grey, instances=good if are_good else np.ones((96, 3)), tolerance=0.01)
+    found, is_better = default_with_features(grey, features)
+    assert is_better == are_good
+    assert isinstance(found.method, BagLogistic if are_good else DLLP)
+    assert ("held-out bags" in found.reason) == are_good
+
+
+def test_photographs_are_images_in_colour_of_some_size(grey):
+    def bags(*shape):
+        return replace(
+            grey, instances=np.zeros((96, *shape)), encoder=ImageEncoder("image", shape), tolerance=0.01
+        )
+
+    assert are_photographs(bags(3, 24, 30))
+    assert not are_photographs(bags(3, 20, 30))
+    assert not are_photographs(bags(1, 30, 30))
+    assert not are_photographs(grey)

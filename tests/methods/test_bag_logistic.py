@@ -10,7 +10,7 @@ from llpgan import BagLogistic, Bags
 from llpgan.bags.on_disk import StoredInstances
 from llpgan.methods.bag_logistic import BagCrossEntropies
 from llpgan.methods.lbfgs import minimize_side_by_side
-from llpgan.methods.linear import bag_blocks
+from llpgan.methods.linear import bag_blocks, principal_components
 
 
 @pytest.fixture
@@ -156,3 +156,26 @@ def test_the_number_of_threads_changes_nothing(bags, monkeypatch):
         found.append(losses(np.ones((2, bags.instances.shape[1] + 1)), np.arange(2)))
     for one, other in zip(*found, strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+def test_principal_components_are_written_in_terms_of_all_columns(rng):
+    X = rng.normal(size=(200, 3)) @ rng.normal(size=(3, 12)) + 5
+    y = (X[:, 0] > 5).astype(int)
+    model = BagLogistic(standardize=False, n_components=3, n_resamples=2, random_state=0)
+    model.fit(X, y, groups=np.arange(200) // 10)
+    assert model.models_[0].weights.shape == (1, 12)
+    assert (model.predict(X) == y).mean() > 0.9
+    off = rng.normal(size=12)
+    spread = np.linalg.svd(X - X.mean(axis=0))[2][:3]
+    off -= spread.T @ (spread @ off)  # a direction without variance
+    np.testing.assert_allclose(model.predict_proba(X + off), model.predict_proba(X), atol=1e-6)
+
+
+def test_principal_components_in_one_scale(rng):
+    X = rng.normal(size=(500, 4)) * [9, 3, 1, 0.1] + 7
+    mean, directions = principal_components(X, lambda instances: instances, 2)
+    found = (X - mean) @ directions
+    np.testing.assert_allclose(found.mean(axis=0), 0, atol=1e-9)
+    np.testing.assert_allclose(found.var(axis=0).mean(), 1)
+    np.testing.assert_allclose(np.corrcoef(found.T)[0, 1], 0, atol=1e-9)
+    assert found.var(axis=0)[0] > 5 * found.var(axis=0)[1]
