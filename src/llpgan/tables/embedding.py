@@ -246,7 +246,8 @@ class Embedding(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         try:
             yield show
         finally:
-            bar.stop()
+            if bar.live.is_started:
+                bar.stop()
 
 
 @dataclass(frozen=True)
