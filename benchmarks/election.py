@@ -16,7 +16,7 @@ import torch
 import llpgan
 from benchmarks.methods_since import LATER
 from benchmarks.rows import RESULTS, Row, as_markdown, measured_rows, write_aside
-from llpgan.cli.commands import from_every_vote
+from llpgan.cli.commands import predict_from_votes
 from llpgan.data.election import Election, load_election
 from llpgan.evaluation import bag_scores, label_scores
 from llpgan.methods import METHODS
@@ -88,7 +88,7 @@ def measured(method: str, seed: int) -> Row:
 def predicted(method: str, seed: int, election: Election) -> tuple[Array, dict[str, str]]:
     """Probabilities from the 51 results, or from every vote, and the method's settings."""
     if method == EVERY_VOTE:
-        return from_every_vote(election), {}
+        return predict_from_votes(election), {}
     model = getattr(llpgan, method)(**({"random_state": seed} if is_random(method) else {}))
     probabilities = model.fit_bags(election.bags).predict_proba(election.bags)
     return probabilities, {name: repr(value) for name, value in model.get_params().items()}

@@ -1,12 +1,14 @@
 """``llpgan predict``, ``export`` and ``demo``."""
 
 import shutil
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
@@ -14,21 +16,23 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from llpgan.bags import Bags
 from llpgan.cli.console import make_console
-from llpgan.cli.fit import collect_fit_report, open_model_stream, read_instances, read_labels
+from llpgan.cli.fit import collect_fit_report, open_model_stream, read_instances
 from llpgan.cli.main import make_visible
 from llpgan.cli.options import read_names
+from llpgan.data.bagging import into_bags, random_bags
+from llpgan.data.digits import load_digits
 from llpgan.data.election import LABEL, PEOPLE, RESULTS, Election, load_election
-from llpgan.evaluation import label_scores
+from llpgan.evaluation import LabelScores, label_scores
 from llpgan.evaluation.sets import sets_as_text
-from llpgan.methods.bag_logistic import BagLogistic
+from llpgan.methods.auto_llp import AutoLLP
 from llpgan.methods.base import LLPClassifier
-from llpgan.methods.dllp import DLLP
 from llpgan.persistence import load, save
 from llpgan.persistence.model import MODEL_FOLDER, files_of_model
 from llpgan.persistence.onnx import to_onnx
+from llpgan.report.content import make_mosaics
 from llpgan.report.page import saved_pages
+from llpgan.report.text import format_percent
 from llpgan.tables import Rows, RowStream, TableEncoder, open_stream
 from llpgan.tables.backbones import LITES, WORDLLAMA
 from llpgan.tables.columns import plain_values
@@ -225,79 +229,92 @@ def export(
     make_console(stderr=True).print(f"saved {out}: inputs {inputs}")
 
 
+_WIDTH = 80
 _SHOWN_STATES = ("California", "Ohio", "Wyoming")
 _SHOWN_PEOPLE = ("state", "age", "race", "ideology", "party_id")
+_DIGITS_PER_BAG = 16
+_PICTURE = "digits.png"
 
 
-def demo(out: str = "demo", random_state: int = 0, epochs: int = 100, overwrite: bool = False) -> None:
-    """Learn the votes of single people from the official results of 51 states, and compare with their answers.
+def demo(out: str = "demo", random_state: int = 0, epochs: int = 60, overwrite: bool = False) -> None:
+    """Predict single voters from 51 election results, and learn digits with LLP-GAN; takes about a minute.
 
     Parameters
     ----------
     out : str, default="demo"
-        The folder for the model, its report, and a copy of the two tables to try the other commands on.
+        The folder for the model, its report, a picture of digits, and a copy of the election's two tables, with
+        which you can try the other commands.
     random_state : int, default=0
-        The seed. The same seed gives the same model.
-    epochs : int, default=100
-        The number of passes of the network over the bags. Fewer take less time.
+        The seed. The same seed gives the same models.
+    epochs : int, default=60
+        The number of passes of LLP-GAN over the bags of digits. Fewer take less time.
     overwrite : bool, default=False
-        Replace the model and the two tables that are there.
+        Replace the files of an earlier demo.
     """
-    folder = Path(out)
+    folder, inputs = Path(out), [PEOPLE, RESULTS]
+    console = Console(highlight=False)
+    console.width = min(console.width, _WIDTH)
     with ExitStack() as stack:
         stack.enter_context(claim_folder(folder / "model", MODEL_FOLDER, overwrite=overwrite))
-        for table in (PEOPLE, RESULTS):
-            copy = output_file(folder / table.name, overwrite=overwrite, inputs=[PEOPLE, RESULTS])
+        picture = stack.enter_context(output_file(folder / _PICTURE, overwrite=overwrite, inputs=inputs))
+        for table in inputs:
+            copy = output_file(folder / table.name, overwrite=overwrite, inputs=inputs)
             shutil.copyfile(table, stack.enter_context(copy))
-        _show(folder, random_state, epochs, overwrite)
+        _demonstrate_tables(console, folder, random_state, overwrite)
+        _demonstrate_images(console, picture, random_state, epochs)
+    console.print(_list_demo_files(folder))
+    console.print(_list_next_commands(folder), soft_wrap=True)
 
 
-def _show(folder: Path, random_state: int, epochs: int, overwrite: bool) -> None:
-    console = Console(highlight=False)
-    election = load_election()
-    _introduce(console, election)
-    console.print("Learning from the 51 results alone, with a network and with logistic regression:")
-    models = [DLLP(random_state=random_state, epochs=epochs, verbose=True), BagLogistic(random_state=random_state)]
-    found = {f"{type(model).__name__}, from 51 results": _from_results(model, election) for model in models}
-    found[f"logistic regression, from {len(election.votes):,} votes"] = from_every_vote(election)
-    console.print(_comparison(found, election))
-    best = models[-1]
-    console.print(_some_people(best, election))
-    _keep(best, election.bags, folder, overwrite)
-    console.print(_what_next(folder), soft_wrap=True)
-
-
-def _introduce(console: Console, election: Election) -> None:
-    bags = election.bags
+def _demonstrate_tables(console: Console, folder: Path, random_state: int, overwrite: bool) -> None:
+    election, start = load_election(), time.perf_counter()
+    n_people = f"{len(election.votes):,}"
+    console.print("[bold]1. From 51 election results to single voters[/bold]\n")
     console.print(
-        f"[bold]51 numbers in, individual voters out.[/bold] Of each state only its official result in the "
-        f"election of 2016 is known. Of {len(election.votes):,} voters of a survey we know the state, age, race, "
-        f"ideology and other answers; how they voted is hidden.\n"
+        f"Known: how each US state voted in 2016, and the answers of {n_people} survey respondents to questions "
+        f"on their age, race, ideology and so on. Hidden: whom each of them voted for.\n"
     )
-    table = Table("state", "voters asked", "official share of Trump", title="What is known", title_justify="left")
+    console.print(_tabulate_states(election))
+    console.print("\nTraining AutoLLP, the default for tables, on the 51 results (about ten seconds) ...")
+    model = AutoLLP(random_state=random_state).fit_bags(election.bags)
+    console.print(f"Done after {time.perf_counter() - start:.0f} s. Writing the report ...\n")
+    labels = election.votes
+    content = collect_fit_report(model, election.bags, str(PEOPLE), labels, f"proportions: from {RESULTS.name}")
+    save(model, folder / "model", overwrite=overwrite, pages=saved_pages(model, content))
+    assert content.labels is not None
+    console.print(_tabulate_accuracy(content.labels, election))
+    console.print(_tabulate_people(model, election))
+
+
+def _tabulate_states(election: Election) -> Table:
+    bags = election.bags
+    table = Table("state", "respondents", "official share of Trump", title="What is known", title_justify="left")
     for state in _SHOWN_STATES:
         place = bags.bag_ids.index(state)
-        table.add_row(state, f"{bags.sizes[place]:,}", f"{bags.proportions[place, 1]:.1%}")
+        table.add_row(state, f"{bags.sizes[place]:,}", format_percent(bags.proportions[place, 1]))
     table.add_row("... 48 more", f"{len(election.votes):,} in all", "")
-    console.print(table)
-
-
-def _from_results(model: LLPClassifier, election: Election) -> Array:
-    return model.fit_bags(election.bags).predict_proba(election.bags)
-
-
-def _comparison(found: dict[str, Array], election: Election) -> Table:
-    table = Table("", "right (%)", "AUC", title="Judged by the hidden votes of all voters", title_justify="left")
-    commonest = 100 * float((election.votes == "other").mean())
-    table.add_row("always the commonest class", f"{commonest:.1f}", "0.500")
-    for name, probabilities in found.items():
-        scores = label_scores(election.votes, probabilities, election.bags.classes)
-        assert scores.auc is not None
-        table.add_row(name, f"{100 * scores.accuracy.value:.1f}", f"{scores.auc.value:.3f}")
     return table
 
 
-def from_every_vote(election: Election) -> Array:
+def _tabulate_accuracy(scores: LabelScores, election: Election) -> Table:
+    """Accuracy and AUC of the model, of the commonest class, and of a model that was trained on every vote."""
+    assert scores.auc is not None
+    supervised = label_scores(election.votes, predict_from_votes(election), election.bags.classes)
+    assert supervised.auc is not None
+    n_votes, commonest = f"{len(election.votes):,}", float((election.votes == "other").mean())
+    title = "Compared with the hidden votes"
+    table = Table("", "votes predicted correctly", "AUC", title=title, title_justify="left")
+    table.add_row("always the commonest class", format_percent(commonest), "0.500")
+    table.add_row("[bold]AutoLLP, from 51 results[/bold]", *_accuracy_and_auc(scores))
+    table.add_row(f"logistic regression, from {n_votes} votes", *_accuracy_and_auc(supervised))
+    return table
+
+
+def _accuracy_and_auc(scores: LabelScores) -> tuple[str, str]:
+    return format_percent(scores.accuracy.value), "" if scores.auc is None else f"{scores.auc.value:.3f}"
+
+
+def predict_from_votes(election: Election) -> Array:
     """What full supervision predicts from the same columns: each fifth of the people from the others' votes."""
     from sklearn.linear_model import LogisticRegression
     from sklearn.model_selection import cross_val_predict
@@ -307,41 +324,68 @@ def from_every_vote(election: Election) -> Array:
     return predicted
 
 
-def _some_people(model: LLPClassifier, election: Election, n: int = 8) -> Table:
-    """The first rows of the table, one by one."""
+def _tabulate_people(model: LLPClassifier, election: Election, n: int = 8) -> Table:
+    """The first rows of the table with their predictions; correct ones are green."""
     people = election.people.select(_SHOWN_PEOPLE).slice(0, n).to_pylist()
     probabilities = model.predict_proba(election.people.slice(0, n))[:, 1]
-    table = Table(*_SHOWN_PEOPLE, "P(Trump)", "voted", title="The first voters", title_justify="left")
+    table = Table(*_SHOWN_PEOPLE, "P(Trump)", "voted", title="Eight of the voters", title_justify="left")
     for person, probability, vote in zip(people, probabilities, election.votes, strict=False):
-        table.add_row(*map(_describe_person, person.values()), f"{probability:.2f}", _mark(vote, probability))
+        colour = "green" if (vote == "trump") == (probability > 0.5) else "red"
+        answers = ("?" if value is None else str(value) for value in person.values())
+        table.add_row(*answers, f"{probability:.2f}", f"[{colour}]{vote}[/{colour}]")
     return table
 
 
-def _mark(vote: str, probability: float) -> str:
-    right = (vote == "trump") == (probability > 0.5)
-    return f"[green]{vote}[/green]" if right else f"[red]{vote}[/red]"
+def _demonstrate_images(console: Console, picture: Path, random_state: int, epochs: int) -> None:
+    from matplotlib.image import imsave
 
+    from llpgan.methods.llp_gan import LLPGAN  # loads torch
 
-def _describe_person(value: Any) -> str:
-    return "?" if value is None else str(value)
-
-
-def _keep(model: LLPClassifier, bags: Bags, folder: Path, overwrite: bool) -> None:
-    """The model with its report."""
-    labels = read_labels(str(PEOPLE), LABEL, model)
-    story = collect_fit_report(model, bags, str(PEOPLE), labels, f"proportions: those of {RESULTS.name}")
-    save(model, folder / "model", overwrite=overwrite, pages=saved_pages(model, story))
-
-
-def _what_next(folder: Path) -> str:
-    model, people, results = (
-        escape(make_visible(str(folder / name))) for name in ("model", PEOPLE.name, RESULTS.name)
+    digits, shape = load_digits(), (-1, 1, 8, 8)
+    images = digits.instances.reshape(shape)
+    bags = into_bags(images, digits.labels, random_bags(len(images), _DIGITS_PER_BAG, random_state))
+    console.print("\n[bold]2. LLP-GAN on handwritten digits[/bold]\n")
+    console.print(
+        f"Known: {len(images):,} images in {bags.n_bags} bags of {_DIGITS_PER_BAG}, and how many of each digit "
+        f"every bag has. Hidden: which digit an image shows. LLP-GAN learns to recognize digits and to draw "
+        f"new ones.\n"
     )
+    model = LLPGAN(random_state=random_state, epochs=epochs, verbose=True).fit_bags(bags)
+    found = model.predict(digits.test_instances.reshape(shape))
+    accuracy, commonest = float((found == digits.test_labels).mean()), np.bincount(digits.test_labels).max()
+    console.print(
+        f"\n[bold]{format_percent(accuracy)}[/bold] of {len(found)} new images are recognized correctly; guessing "
+        f"the commonest digit would be right for {format_percent(commonest / len(found))}."
+    )
+    mosaics = make_mosaics(model, bags)
+    assert mosaics is not None
+    gap = np.full((len(mosaics.real), 12, 3), 255, np.uint8)
+    enlarged = np.hstack([mosaics.real, gap, mosaics.generated]).repeat(4, axis=0).repeat(4, axis=1)
+    imsave(picture, enlarged, format="png")
+
+
+def _list_demo_files(folder: Path) -> Table:
+    table = Table.grid(padding=(0, 2))
+    for name, content in (
+        ("model/report.html", "open this in a browser: what the election model learned and how good it is"),
+        ("model/", "the election model"),
+        (_PICTURE, "64 real digits (left) and 64 that LLP-GAN has drawn (right)"),
+        (PEOPLE.name, "the survey respondents"),
+        (RESULTS.name, "the election results"),
+    ):
+        table.add_row("  " + escape(make_visible(str(folder / name))), content)
+    whole = Table.grid()
+    whole.add_row("\n[bold]Files[/bold]\n")
+    whole.add_row(table)
+    return whole
+
+
+def _list_next_commands(folder: Path) -> str:
+    people, results = (escape(make_visible(str(folder / name))) for name in (PEOPLE.name, RESULTS.name))
     return (
-        f"\nThe model is in [bold]{model}[/bold]; a browser shows its report, "
-        f"[bold]{model}/report.html[/bold].\n"
-        f"The same by hand, and with other methods (--method LLPGAN):\n\n"
-        f"  llpgan fit {people} --bag state --proportions {results} --label {LABEL} --out my_model\n"
+        f"\n[bold]Next[/bold]: the same from the command line, then with your own tables\n\n"
+        f"  llpgan fit {people} --bag state \\\n"
+        f"    --proportions {results} --label {LABEL} --out my_model\n"
         f"  llpgan predict my_model {people} --out predictions.csv\n"
         f"  llpgan evaluate my_model {people} --label {LABEL}\n"
     )

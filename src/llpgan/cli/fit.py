@@ -233,10 +233,21 @@ def fit(
         story = None
         if report:
             labels = read_labels(data, tables.get("label"), model, label_names)
+            held_out_labels = None
+            if labels is not None and held_out is not None:
+                held_out_labels = np.delete(labels, rows)
             labels = labels if labels is None else labels[rows]
             shares = None if groups is None else shares_by(model, training, groups[rows])
             story = collect_fit_report(
-                model, training, data, labels, describe_origin(data, bags, tables), held_out, shares, rows
+                model,
+                training,
+                data,
+                labels,
+                describe_origin(data, bags, tables),
+                held_out,
+                shares,
+                rows,
+                held_out_labels,
             )
         save(model, out, overwrite=overwrite, pages=saved_pages(model, story))
         if isinstance(model, AutoLLP):
@@ -377,14 +388,15 @@ def collect_fit_report(
     held_out: Bags | None = None,
     shares: GroupShares | None = None,
     rows: Array | slice = slice(None),
+    held_out_labels: Array | None = None,
 ) -> ReportContent:
-    """All for a report on a model; by labels too, where they are known. Of a store, it tells of some bags."""
+    """The content of the report on a model; on a store, it covers some of the bags."""
     encoder = bags.encoder
     notes, columns = ([], {}) if encoder is None else (encoder.notes, encoder.positions)
     if is_stored(bags.instances):
         bags, n_bags = _some_bags(bags), bags.n_bags
-        notes = [*notes, f"this page tells of {bags.n_bags:,} of the {n_bags:,} bags, drawn at random"]
-    title = Path(data).name
+        notes = [*notes, f"this page covers {bags.n_bags:,} of the {n_bags:,} bags, drawn at random"]
+    title = f"{type(model).__name__} on {Path(data).name}"
     images = None
     if isinstance(encoder, FeatureEncoder) and not is_store(data):
         positions = np.arange(len(bags.instances)) if isinstance(rows, slice) else rows
@@ -398,6 +410,7 @@ def collect_fit_report(
         origin=from_where,
         labels=labels,
         held_out=held_out,
+        labels_held_out=held_out_labels,
         shares=shares,
         images=images,
     )

@@ -312,7 +312,16 @@ def _texts(
         values = _without_rounding(values * encoder.scale + encoder.mean)
     if isinstance(encoder, Date) and np.abs(values).max() > _DAYS_OF_A_DATE:
         return tuple(str(np.datetime64(int(np.floor(day)), "D")) for day in values), values
-    return tuple(f"{value:.4g}" for value in values), values
+    return tuple(_format_value(value) for value in values.tolist()), values
+
+
+def _format_value(value: float) -> str:
+    """Four digits, with commas and without an exponent unless the number is tiny.
+
+    >>> _format_value(16930.2), _format_value(0.25), _format_value(-3.0)
+    ('16,930', '0.25', '-3')
+    """
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
 def _without_rounding(values: Array) -> Array:

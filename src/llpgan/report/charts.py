@@ -12,7 +12,7 @@ from markupsafe import Markup, escape
 from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator, StrMethodFormatter
+from matplotlib.ticker import FuncFormatter, MaxNLocator, StrMethodFormatter
 from numpy.typing import NDArray
 
 from llpgan.deep.epochs import kept_epoch
@@ -173,8 +173,14 @@ _WIDTH, _TEXT = 300, 14.5
 _ROOM = 0.05
 
 
-def effect_chart(found: PartialDependence, k: int, number: int) -> Markup:
-    """The mean prediction of a class, if all instances had this value: a curve, or a point per category."""
+def effect_range(effects: Sequence[PartialDependence], k: int) -> tuple[float, float]:
+    """One axis for the effects of all columns, so that their sizes can be compared."""
+    shares = np.concatenate([effect.predicted[:, k] for effect in effects])
+    return max(-0.02, float(shares.min()) - _ROOM), min(1.02, float(shares.max()) + _ROOM)
+
+
+def effect_chart(found: PartialDependence, k: int, number: int, ends: tuple[float, float]) -> Markup:
+    """The mean prediction of a class if all instances had this value: a curve, or one point per category."""
 
     def draw(axes: Axes) -> Hover:
         axes.set_title(shorten(found.column, 28))
@@ -182,40 +188,49 @@ def effect_chart(found: PartialDependence, k: int, number: int) -> Markup:
             f"{name}: {format_percent(share)}"
             for name, share in zip(found.names, found.predicted[:, k], strict=True)
         ]
-        (_curve if found.values is not None else _points)(axes, found, found.predicted[:, k])
+        (_curve if found.values is not None else _points)(axes, found, found.predicted[:, k], ends)
         return {"values": texts}
 
     height = 220 if found.values is not None else 90 + 21 * len(found.names)
     return svg(f"effect-{number}", draw, width=_WIDTH, height=height, text=_TEXT)
 
 
-def _curve(axes: Axes, found: PartialDependence, shares: Array) -> None:
+def _curve(axes: Axes, found: PartialDependence, shares: Array, ends: tuple[float, float]) -> None:
     values = found.values
     assert values is not None
     axes.plot(values, shares, color=BLUE, marker="o", markersize=4)
     axes.scatter(values, shares, 120, color=BLUE, alpha=0, linewidths=0, gid="values")
     hide_spines(axes, "y", PAGE)
     axes.spines["left"].set_visible(False)
-    axes.set_ylim(max(-0.02, shares.min() - _ROOM), min(1.02, shares.max() + _ROOM))
+    axes.set_ylim(*ends)
     set_percent_ticks(axes.yaxis, 4)
     if any(not _is_number(name) for name in found.names):  # dates
-        ends = [0, len(values) - 1]
-        axes.set_xticks(values[ends], [found.names[place] for place in ends])
+        outer = [0, len(values) - 1]
+        axes.set_xticks(values[outer], [found.names[place] for place in outer])
     elif len(values) <= 6:
         axes.set_xticks(values, found.names)
     else:
         axes.xaxis.set_major_locator(MaxNLocator(4))
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _format_value(value)))
 
 
-def _points(axes: Axes, found: PartialDependence, shares: Array) -> None:
+def _format_value(value: float) -> str:
+    """A number on an axis, with commas and without an exponent.
+
+    >>> _format_value(16930.0), _format_value(0.25)
+    ('16,930', '0.25')
+    """
+    return f"{value:,.0f}" if value == round(value) else f"{value:,.6g}"
+
+
+def _points(axes: Axes, found: PartialDependence, shares: Array, ends: tuple[float, float]) -> None:
     heights = np.arange(len(shares))
-    low = max(-0.02, float(shares.min()) - _ROOM)
-    axes.hlines(heights, low, shares, color=BLUE, linewidth=1.2, alpha=0.5)
+    axes.hlines(heights, ends[0], shares, color=BLUE, linewidth=1.2, alpha=0.5)
     axes.scatter(shares, heights, 46, color=BLUE, linewidths=0, gid="values")
     axes.set_yticks(heights, [shorten(name, 20) for name in found.names])
     axes.tick_params(axis="y", labelcolor=INK)
     axes.set_ylim(-0.7, len(shares) - 0.3)
-    axes.set_xlim(low, min(1.02, shares.max() + _ROOM))
+    axes.set_xlim(*ends)
     hide_spines(axes, "x", PAGE)
     axes.spines["left"].set_visible(False)
     set_percent_ticks(axes.xaxis, 3)
@@ -223,7 +238,7 @@ def _points(axes: Axes, found: PartialDependence, shares: Array) -> None:
 
 def _is_number(text: str) -> bool:
     try:
-        float(text)
+        float(text.replace(",", ""))
     except ValueError:
         return False
     return True

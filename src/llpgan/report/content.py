@@ -4,6 +4,7 @@ import io
 from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -39,10 +40,10 @@ _LARGEST = 64  # pixels of an image's side; of larger ones every second, third, 
 
 @runtime_checkable
 class Generating(Protocol):
-    """A model that makes instances of its own."""
+    """A model that generates instances."""
 
     def sample(self, n: int, random_state: int | None = None) -> Array:
-        """So many instances, in the range of the training instances."""
+        """Generate n instances, in the range of the training instances."""
 
 
 class Mosaics(NamedTuple):
@@ -53,7 +54,7 @@ class Mosaics(NamedTuple):
 
 
 def make_mosaics(model: LLPClassifier, bags: Bags) -> Mosaics | None:
-    """Real and generated images; None where instances are no images, or the method makes none."""
+    """Real and generated images; None if instances are not images, or if the method generates none."""
     if bags.instances.ndim != 4 or not isinstance(model, Generating):
         return None
     rows = np.linspace(0, len(bags.instances) - 1, _SIDE**2).astype(np.int64)
@@ -164,7 +165,7 @@ class BagFacts(Protocol):
 
 
 class ReportedBags(BagFacts, Protocol):
-    """The same with the names of bags, and with how well each is met."""
+    """The same with the names of bags and their scores."""
 
     @property
     def bag_names(self) -> Sequence[str]:
@@ -172,7 +173,7 @@ class ReportedBags(BagFacts, Protocol):
 
     @property
     def scores(self) -> BagScores:
-        """How well each bag is met."""
+        """The comparison of predicted with given proportions."""
 
 
 _BINS = 20
@@ -183,7 +184,7 @@ _NOT_HELD_OUT = (
     "and it fits those too well to be evaluated on them. Keep some bags out of training, and run llpgan evaluate "
     "on them."
 )
-_ROWS_TO_PREDICT = 1_000_000  # in all shuffles together
+_ROWS_TO_PREDICT = 200_000  # in all shuffles together, so that a report takes less time than the training
 
 
 @dataclass(frozen=True, eq=False)
@@ -243,8 +244,18 @@ class ReportContent:
         that the model was trained on it has the worst case, but no accuracy.
     labels : LabelScores or None
         The scores by labels, if there are any.
+    noise_floor : float
+        The mean bag error that chance alone causes in bags of this size, even if every probability is right.
     shares : GroupSharesDisplay or None
         Shares of classes by group, if they were estimated.
+    overall_held_out : BagScores or None
+        The scores of the baseline on the held-out bags, if there are any.
+    labels_held_out : LabelScores or None
+        The scores of the held-out bags by labels, if both are known.
+    tried : tuple of mapping
+        What an automatic method tried: method, weight, and the cross-entropy of held-out bags or None.
+    date : str
+        The day on which the report was made.
     """
 
     title: str
@@ -272,7 +283,12 @@ class ReportContent:
     doubt: str
     verdict: Verdict
     labels: LabelScores | None
+    noise_floor: float
     shares: GroupSharesDisplay | None = None
+    overall_held_out: BagScores | None = None
+    labels_held_out: LabelScores | None = None
+    tried: tuple[Mapping[str, Any], ...] = ()
+    date: str = ""
 
 
 def collect_content(
@@ -285,6 +301,7 @@ def collect_content(
     origin: str = "",
     labels: ArrayLike | None = None,
     held_out: Bags | None = None,
+    labels_held_out: ArrayLike | None = None,
     shares: Any = None,
     images: ReadImages | None = None,
 ) -> ReportContent:
@@ -309,6 +326,8 @@ def collect_content(
         The class of each instance, in the order of ``bags.instances``. They are used only for scores.
     held_out : Bags, default=None
         Bags that the model was not trained on. They are used only for scores.
+    labels_held_out : array-like, default=None
+        The class of each instance of ``held_out``, in its order. They are used only for scores.
     shares : table or result, default=None
         Shares of classes by group, in a form that :meth:`GroupSharesDisplay.from_shares` takes.
     images : callable, default=None
@@ -316,7 +335,7 @@ def collect_content(
 
     Returns
     -------
-    Story
+    ReportContent
         The content.
 
     Raises
@@ -331,6 +350,7 @@ def collect_content(
     why_no_rises = _why_no_rises(bags, groups)
     rises = None if why_no_rises else _rises(model, bags, groups)
     scores = bag_scores(bags, probabilities)
+    of_held_out = None if held_out is None else model.predict_proba(held_out)
     return ReportContent(
         title=title,
         method=type(model).__name__,
@@ -341,12 +361,12 @@ def collect_content(
         instance_shape=bags.instances.shape[1:],
         n_instances=len(bags.instances),
         classes=tuple(str(name) for name in bags.classes.tolist()),
-        bag_names=tuple(str(name) for name in bags.bag_ids),
+        bag_names=tuple(name_bag(name) for name in bags.bag_ids),
         sizes=bags.sizes,
         proportions=scores.given,
         scores=scores,
         overall=bag_scores(bags, np.broadcast_to(bags.prior, probabilities.shape)),
-        held_out=None if held_out is None else bag_scores(held_out, model.predict_proba(held_out)),
+        held_out=None if held_out is None else bag_scores(held_out, of_held_out),
         probability_counts=_counts(probabilities),
         history=tuple(getattr(model, "history_", ())),
         rises=rises,
@@ -357,8 +377,49 @@ def collect_content(
         doubt=_doubt(model, bags, probabilities),
         verdict=_verdict(model, bags, probabilities, held_out),
         labels=None if labels is None else label_scores(labels, probabilities, bags.classes),
+        noise_floor=expected_bag_error(bags, probabilities),
         shares=None if shares is None else GroupSharesDisplay.of(shares),
+        overall_held_out=None
+        if held_out is None
+        else bag_scores(held_out, np.broadcast_to(bags.prior, (len(held_out.instances), len(bags.prior)))),
+        labels_held_out=None
+        if held_out is None or labels_held_out is None
+        else label_scores(labels_held_out, of_held_out, bags.classes),
+        tried=tuple(getattr(model, "tried_", ())),
+        date=datetime.now(UTC).date().isoformat(),
     )
+
+
+def name_bag(name: Any) -> str:
+    """The name of a bag for readers.
+
+    >>> name_bag("Ohio"), name_bag(("dec", "unknown"))
+    ('Ohio', 'dec / unknown')
+    """
+    return " / ".join(map(str, name)) if isinstance(name, tuple) else str(name)
+
+
+def expected_bag_error(bags: Bags, probabilities: Array) -> float:
+    """The mean bag error that chance alone causes if all probabilities are right.
+
+    The count of class k in a bag then has the variance ``Σ_i p_ik (1 − p_ik)``. Its mean absolute deviation is
+    ``√(2 / π)`` standard deviations if it is about normal.
+
+    Parameters
+    ----------
+    bags : Bags
+        The bags.
+    probabilities : ndarray of shape (n_instances, n_classes)
+        The probabilities of their instances.
+
+    Returns
+    -------
+    float
+    """
+    variances = probabilities * (1 - probabilities)
+    of_bags = np.array([np.bincount(bags.bag_index, column, bags.n_bags) for column in variances.T])
+    deviations = np.sqrt(of_bags) / bags.sizes
+    return float(np.sqrt(2 / np.pi) * deviations.sum(axis=0).mean() / 2)
 
 
 def _refuse_other_classes(model: LLPClassifier, bags: Bags) -> None:
@@ -388,7 +449,7 @@ def _each_column(bags: Bags) -> dict[str, list[int]]:
 
 def _why_no_rises(bags: Bags, groups: Mapping[str, Sequence[int]]) -> str:
     if bags.instances.ndim != 2:
-        return "Instances are images, and single pixels tell nothing: what drives the predictions is not measured."
+        return "The instances are images: what drives the predictions is not measured for single pixels."
     if not groups:
         return "No columns were named: what drives the predictions is not measured."
     if len(groups) > _MOST_COLUMNS:
@@ -405,11 +466,11 @@ def _rises(model: LLPClassifier, bags: Bags, groups: Mapping[str, Sequence[int]]
 def _effects(
     model: LLPClassifier, bags: Bags, groups: Mapping[str, Sequence[int]], rises: Mapping[str, Rise] | None
 ) -> tuple[PartialDependence, ...]:
-    """Of the columns whose shuffling is felt: those with a rise of more than two standard deviations."""
+    """The effects of the columns that matter: their shuffling raises the loss by two standard deviations."""
     if rises is None:
         return ()
-    felt = [name for name, rise in rises.items() if rise.mean > 2 * rise.sd and rise.mean > 0]
-    chosen = sorted(felt, key=lambda name: -rises[name].mean)[:_MOST_EFFECTS]
+    relevant = [name for name, rise in rises.items() if rise.mean > 2 * rise.sd and rise.mean > 0]
+    chosen = sorted(relevant, key=lambda name: -rises[name].mean)[:_MOST_EFFECTS]
     found = partial_dependence(model, bags, {name: groups[name] for name in chosen})
     return tuple(found.values())
 

@@ -21,8 +21,8 @@ from llpgan.evaluation import BagScores, Estimate, Inspection, LabelScores, Lear
 from llpgan.evaluation.compare import Comparison
 from llpgan.methods.base import LLPClassifier
 from llpgan.persistence.model import CARD, REPORT, model_card, plain_text
-from llpgan.report import charts, tables, text
-from llpgan.report.content import ReportContent, collect_content, png_address
+from llpgan.report import assess, charts, tables, text
+from llpgan.report.content import ReportContent, collect_content, name_bag, png_address
 from llpgan.report.displays import GroupSharesDisplay
 from llpgan.report.drawing import shorten
 from llpgan.report.tables import MOST_ROWS
@@ -47,7 +47,7 @@ def render(story: ReportContent) -> str:
 
     Parameters
     ----------
-    story : Story
+    story : ReportContent
         The content of the page.
 
     Returns
@@ -55,11 +55,18 @@ def render(story: ReportContent) -> str:
     str
         The page.
     """
-    return render_template("model_page.html.j2", story.title, list_sections(story), story=story, png=png_address)
+    return render_template(
+        "model_page.html.j2",
+        story.title,
+        list_sections(story),
+        story=story,
+        assessment=assess.assess(story),
+        png=png_address,
+    )
 
 
 def list_sections(story: ReportContent) -> dict[str, str]:
-    """The sections that have something to say, by id, and their names in the menu."""
+    """The sections of the report by id, with their names in the menu; those without content are left out."""
     there = {
         "learning": bool(story.history),
         "importance": story.rises is not None,
@@ -134,7 +141,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals.update(charts=charts, words=text, tables=tables)
+    environment.globals.update(assess=assess, charts=charts, words=text, tables=tables)
     environment.filters.update({**_functions(text), "shorten": shorten})
     return environment
 
@@ -144,12 +151,12 @@ def _functions(module: ModuleType) -> dict[str, Any]:
 
 
 def saved_pages(model: LLPClassifier, story: ReportContent | None) -> dict[str, str]:
-    """The report and the card by the names of their files; none, if there is no story to tell."""
+    """The report and the model card by the names of their files; none if there is no content."""
     return {} if story is None else {REPORT: render(story), CARD: model_card(model, card_sections(story))}
 
 
 def card_sections(story: ReportContent) -> str:
-    """What the card says of the training data, and of how good the model is."""
+    """The sections of the model card on the training data and on the quality of the model."""
     return "\n".join([_data(story), _quality(story)])
 
 
@@ -217,7 +224,7 @@ def _row(name: str, found: Estimate) -> str:
 
 @dataclass(frozen=True, eq=False)
 class InspectionPage:
-    """What there is to tell of bags before training.
+    """The content of the page on bags before training.
 
     Attributes
     ----------
@@ -228,11 +235,11 @@ class InspectionPage:
     bags : Bags
         The bags themselves.
     found : Inspection
-        What they can tell.
+        The properties of the bags.
     sentences : sequence of str
         What the figures mean.
     curve : LearningCurve or None
-        What more bags would bring.
+        The error by the number of bags.
     """
 
     title: str
@@ -260,7 +267,7 @@ class InspectionPage:
     @cached_property
     def bag_names(self) -> tuple[str, ...]:
         """The names of the bags."""
-        return tuple(str(name) for name in self.bags.bag_ids)
+        return tuple(name_bag(name) for name in self.bags.bag_ids)
 
     def render(self) -> str:
         """The page.
@@ -278,7 +285,7 @@ class InspectionPage:
 
 @dataclass(frozen=True, eq=False)
 class PredictedBags:
-    """Bags and how well they are met, in the form that charts take."""
+    """Bags and their scores, in the form that charts take."""
 
     scores: BagScores
 
@@ -300,7 +307,7 @@ class PredictedBags:
     @cached_property
     def bag_names(self) -> tuple[str, ...]:
         """The names of the bags."""
-        return tuple(str(name) for name in self.scores.bag_ids)
+        return tuple(name_bag(name) for name in self.scores.bag_ids)
 
 
 def evaluation_page(
@@ -325,7 +332,7 @@ def evaluation_page(
     labels : LabelScores or None
         The scores by labels.
     verdict : Verdict or None
-        What bags tell.
+        The evaluation by bags.
 
     Returns
     -------
@@ -361,7 +368,7 @@ def comparison_page(title: str, origin: str, found: Comparison) -> str:
     origin : str
         Where the proportions came from.
     found : Comparison
-        What was found.
+        The result of the comparison.
 
     Returns
     -------

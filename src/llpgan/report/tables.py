@@ -14,6 +14,8 @@ from llpgan.ecological.shares import group_text
 from llpgan.evaluation import BagScores, Inspection, LabelScores, LearningCurve, PartialDependence
 from llpgan.evaluation.compare import Comparison, remark
 from llpgan.evaluation.explain import Rise
+from llpgan.report.assess import rates_by_class
+from llpgan.report.content import name_bag
 from llpgan.report.displays import GroupSharesDisplay
 from llpgan.report.drawing import shorten
 from llpgan.report.text import format_count, format_percent
@@ -127,7 +129,7 @@ def bags_table(scores: BagScores, held_out: BagScores | None = None) -> DataTabl
     given, predicted = (np.concatenate([getattr(part, name) for part in parts]) for name in ("given", "predicted"))
     error = np.concatenate([part.total_variation for part in parts])
     order = (-error).argsort(kind="stable")
-    names = [str(name) for part in parts for name in part.bag_ids]
+    names = [name_bag(name) for part in parts for name in part.bag_ids]
     sizes = np.concatenate([part.sizes for part in parts])
     columns = [
         Column("Bag", [names[bag] for bag in order], is_number=False),
@@ -221,7 +223,7 @@ def shares_table(found: GroupShares) -> DataTable:
     columns = found.columns(("group",), "class")
     groups = [group_text(group) for group in found.groups for _ in found.outcomes]
     ends = [] if found.intervals is None else [("From", "low"), ("To", "high")]
-    beside = [("Certain from", "lowest"), ("Certain to", "highest"), ("Goodman", "goodman")] if ends else []
+    more = [("Certain from", "lowest"), ("Certain to", "highest"), ("Goodman", "goodman")] if ends else []
     return DataTable(
         "shares",
         "Shares of classes by group",
@@ -230,9 +232,14 @@ def shares_table(found: GroupShares) -> DataTable:
             Column("Rows", [round(size) for size in columns["size"]], format_count),
             Column("Class", [str(name) for name in columns["class"]], is_number=False),
             Column("Share", columns["share"], format_percent),
-            *(Column(head, columns[name], format_percent) for head, name in (*ends, *beside)),
+            *(Column(head, columns[name], _format_share) for head, name in (*ends, *more)),
         ),
     )
+
+
+def _format_share(share: float) -> str:
+    """Goodman's regression may leave the range of shares: such a value is named, not shown as one."""
+    return format_percent(share) if 0 <= share <= 1 else "impossible"
 
 
 def differences_table(found: GroupShares) -> DataTable:
@@ -281,6 +288,35 @@ def calibration_table(scores: LabelScores) -> DataTable:
             Column("Sure", [row.confidence for row in bins], format_percent),
             Column("Right", [row.accuracy for row in bins], format_percent),
             Column("Instances", [row.n for row in bins], format_count),
+        ),
+    )
+
+
+def classes_found_table(scores: LabelScores, classes: Sequence[str]) -> DataTable:
+    """Recall and precision of each class."""
+    rates = rates_by_class(scores, tuple(classes))
+    return DataTable(
+        "classes",
+        "Recall and precision of each class",
+        (
+            Column("Class", [rate.name for rate in rates], is_number=False),
+            Column("Instances", [rate.n for rate in rates], format_count),
+            Column("Recall", [rate.recall for rate in rates], format_percent),
+            Column("Precision", [rate.precision for rate in rates], format_percent),
+        ),
+    )
+
+
+def tried_table(tried: Sequence[Mapping[str, Any]]) -> DataTable:
+    """What an automatic method tried, the largest weight first."""
+    rows = sorted(tried, key=lambda row: -row["weight"])
+    return DataTable(
+        "tried",
+        "Methods that were tried",
+        (
+            Column("Method", [row["method"] for row in rows], is_number=False),
+            Column("Weight", [row["weight"] for row in rows], format_percent),
+            Column("Loss on held-out bags", [row["held_out_loss"] for row in rows], "{:.4f}".format),
         ),
     )
 
