@@ -98,15 +98,15 @@ def test_bags_in_a_file_are_learned_as_those_in_memory(bags, tmp_path):
 
 
 def test_held_out_means_are_those_of_the_resamples_without_a_bag(bags):
-    model = BagLogistic(n_resamples=5, random_state=0).fit_bags(bags)
+    model = BagLogistic(n_resamples=5, refine=False, random_state=0).fit_bags(bags)
     each = []
     for linear in model.models_:
-        alone = BagLogistic(n_resamples=0).fit_bags(bags)
+        alone = BagLogistic(n_resamples=0, refine=False).fit_bags(bags)
         alone.models_ = [linear]
         each.append(bags.means(alone.predict_proba(bags.instances)))
-    unseen = model._draws(bags.n_bags) == 0
-    for bag, found in enumerate(model.held_out_means(bags)):
-        without = [means[bag] for means, left_out in zip(each, unseen[:, bag], strict=True) if left_out]
+    draws = np.random.RandomState(0).multinomial(bags.n_bags, np.full(bags.n_bags, 1 / bags.n_bags), size=5)
+    for bag, found in enumerate(model.held_out_means_):
+        without = [means[bag] for means, count in zip(each, draws[:, bag], strict=True) if count == 0]
         expected = np.mean(without, axis=0) if without else np.full(2, np.nan)
         np.testing.assert_allclose(found, expected)
 
@@ -115,7 +115,7 @@ def test_held_out_means_are_those_of_the_resamples_without_a_bag(bags):
 def test_bags_of_one_are_logistic_regression(n_classes, rng):
     labels = rng.integers(n_classes, size=90)
     instances = rng.normal(size=(90, 3)) + np.eye(3)[labels]
-    model = BagLogistic(C=0.7, n_resamples=0, standardize=False, tol=1e-8).fit(instances, labels)
+    model = BagLogistic(C=0.7, n_resamples=0, refine=False, standardize=False, tol=1e-8).fit(instances, labels)
     expected = LogisticRegression(C=0.7, tol=1e-8).fit(instances, labels)
     np.testing.assert_allclose(model.predict_proba(instances), expected.predict_proba(instances), atol=1e-5)
 
@@ -123,17 +123,19 @@ def test_bags_of_one_are_logistic_regression(n_classes, rng):
 def test_outliers_are_bent(bags):
     far = np.array(bags.instances)
     far[0] = 1e6
-    straight, limited = (BagLogistic(n_resamples=0, limit=limit).fit_bags(bags) for limit in (None, 3.0))
+    straight, limited = (
+        BagLogistic(n_resamples=0, refine=False, limit=limit).fit_bags(bags) for limit in (None, 3.0)
+    )
     assert np.abs(straight._rows(far)).max() > 1e5
     assert np.abs(limited._rows(far)).max() <= 3
 
 
 def test_resamples_are_averaged(bags):
-    model = BagLogistic(n_resamples=3, random_state=0).fit_bags(bags)
+    model = BagLogistic(n_resamples=3, refine=False, random_state=0).fit_bags(bags)
     assert len(model.models_) == 3
     each = []
     for linear in model.models_:
-        alone = BagLogistic(n_resamples=0).fit_bags(bags)
+        alone = BagLogistic(n_resamples=0, refine=False).fit_bags(bags)
         alone.models_ = [linear]
         each.append(alone.predict_proba(bags.instances))
     np.testing.assert_allclose(model.predict_proba(bags.instances), np.mean(each, axis=0))

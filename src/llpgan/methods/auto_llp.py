@@ -165,7 +165,7 @@ def _weigh_parts(models: list[Any], bags: Bags) -> tuple[Array, list[float | Non
         return np.ones(1), [None]
     if models[0].bag_shift_ == "label":
         return np.array([_TREES_UNDER_LABEL_SHIFT, 1 - _TREES_UNDER_LABEL_SHIFT]), [None, None]
-    means = np.array([models[0].held_out_means_, models[1].held_out_means(bags)])
+    means = np.array([models[0].held_out_means_, models[1].held_out_means_])
     known = np.isfinite(means).all(axis=(0, 2))
     trees = bags.n_bags / (bags.n_bags + _BAGS_FOR_EQUAL_SHARES)
     if not known.any():

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 from sklearn.base import clone
@@ -20,9 +20,11 @@ from llpgan.methods.linear import (
     bag_blocks,
     map_in_threads,
     one_blas_thread,
+    predict_classes,
     principal_components,
 )
 from llpgan.methods.mean_map import outputs_to_classes
+from llpgan.methods.refinement import Refinement, choose_refined, refine_linear
 from llpgan.utils.arrays import Array
 
 _LEAST = 1e-12  # of a mean prediction, so that its logarithm is finite
@@ -101,38 +103,11 @@ class BagCrossEntropies:
         return nearest * weights[:, None], np.array(values)
 
 
-def predict_classes(features: Array, points: Array) -> Array:
-    """(rows, outputs, r): the softmax of the scores of r classifiers; of two classes, that of the second.
-
-    Parameters
-    ----------
-    features : array of shape (rows, d)
-        The last of them one.
-    points : array of shape (r, outputs, d)
-        The classifiers.
-
-    Examples
-    --------
-    >>> predict_classes(np.array([[2.0, 1.0]]), np.array([[[0.0, 0.0]], [[0.0, np.log(3)]]])).round(2)
-    array([[[0.5 , 0.75]]])
-    """
-    n_outputs = points.shape[1]
-    flat = points.swapaxes(0, 1).reshape(n_outputs * len(points), -1)
-    scores: Any = (features @ flat.T).reshape(len(features), n_outputs, len(points))
-    if n_outputs == 1:
-        np.exp(np.negative(scores, out=scores), out=scores)
-        scores += 1
-        return np.asarray(np.reciprocal(scores, out=scores))
-    scores -= scores.max(axis=1, keepdims=True)
-    np.exp(scores, out=scores)
-    scores /= scores.sum(axis=1, keepdims=True)
-    return np.asarray(scores)
-
-
 _NUMBERS_AT_ONCE = 2**27  # of what searches side by side hold of a block and of their past
 _MEMORY_IN_ROWS = 40  # numbers that a search keeps for each weight
 _ROWS_AT_ONCE = 2**12  # of predictions
 _ANY_SUM = 0.01  # proportions were checked before
+_N_PARTS, _FEWEST_BAGS = 5, 10  # of bags that are held out, and the bags that there must be for it
 _FAR = 1e8  # limits from zero, where nothing changes any more
 
 
@@ -149,6 +124,9 @@ class BagLogistic(ClassicalClassifier):
     samples of the bags, and the predicted probabilities are averaged (bagging [1]_), so that the result does not
     depend on any single one of them.
 
+    The classifiers can then be refined: they are fitted to soft labels that agree with the proportions of each
+    bag, see :mod:`llpgan.methods.refinement`. Held-out bags decide whether and how, and calibrate the result.
+
     Parameters
     ----------
     C : float, default=100.0
@@ -163,14 +141,22 @@ class BagLogistic(ClassicalClassifier):
         If there are more columns than this, the classifiers are fitted to so many principal components, which is
         quicker. All components have one scale, so that the penalty keeps the classifiers to the strong ones. For
         features of pretrained networks, with ``standardize=False``. None means all columns.
+    refine : bool or Refinement, default=False
+        Whether to refine the classifiers. True means that held-out bags choose the settings, or that the
+        classifiers stay as they are, if that is not clearly worse. This needs at least ten bags. A ``Refinement``
+        is used in any case.
     {tol: 1e-4}
-    {random_state: the bootstrap samples of the bags}
+    {random_state: the bootstrap samples of the bags, and the held-out parts}
     {inherited}
 
     Attributes
     ----------
     models_ : list of Linear
         The weights and intercepts of each classifier on the features.
+    refinement_ : Refinement or None
+        The refinement that was used.
+    held_out_means_ : ndarray of shape (n_bags, n_classes)
+        The mean prediction of each training bag by classifiers that have not seen it. NaN if all have.
     {inherited}
 
     See Also
@@ -197,6 +183,7 @@ class BagLogistic(ClassicalClassifier):
     n_resamples: int = 100
     limit: float | None = 3.0
     n_components: int | None = None
+    refine: bool | Refinement = False
     tol: float = 1e-4
     random_state: int | np.random.RandomState | None = None
 
@@ -210,6 +197,7 @@ class BagLogistic(ClassicalClassifier):
         "n_resamples": [Interval(Integral, 0, None, closed="left")],
         "limit": [Interval(Real, 0, None, closed="neither"), None],
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
+        "refine": ["boolean", Refinement],
         "tol": [Interval(Real, 0, None, closed="neither")],
         "random_state": ["random_state"],
     }
@@ -232,34 +220,62 @@ class BagLogistic(ClassicalClassifier):
         if self.n_components is not None and np.prod(bags.instances.shape[1:]) > self.n_components:
             self._fit_components(bags, self.n_components)
             return self._finish(bags)
+        blocks = bag_blocks(bags, self._rows)
+        random = check_random_state(self.random_state)
         with one_blas_thread():
-            self.models_ = self._solved(bags, self._draws(bags.n_bags))
+            if self.refine and bags.n_bags >= _FEWEST_BAGS:
+                self._fit_refined(bags, blocks, random)
+            else:
+                self._fit_plain(bags, blocks, random)
         return self._finish(bags)
 
-    def _draws(self, n_bags: int) -> Array:
-        """(resamples, bags): how often each bag is drawn; without resamples, each once."""
-        if self.n_resamples == 0:
-            return np.ones((1, n_bags))
-        random = check_random_state(self.random_state)
-        return random.multinomial(n_bags, np.full(n_bags, 1 / n_bags), size=self.n_resamples)
+    def _fit_plain(self, bags: Bags, blocks: list[BagBlock], random: np.random.RandomState) -> None:
+        """Average the classifiers of bootstrap samples; refine their mean if asked for with too few bags."""
+        draws = np.ones((1, bags.n_bags))  # without resamples, each bag once
+        if self.n_resamples > 0:
+            draws = random.multinomial(bags.n_bags, np.full(bags.n_bags, 1 / bags.n_bags), size=self.n_resamples)
+        points, self.refinement_ = self._solve(bags, blocks, draws), None
+        self.held_out_means_ = _means_of_unseen(bags, blocks, points, draws == 0)
+        if isinstance(self.refine, Refinement):
+            (points,) = refine_linear(bags, blocks, points.mean(axis=0, keepdims=True), [], [self.refine])
+            self.refinement_, self.held_out_means_ = self.refine, np.full_like(bags.proportions, np.nan)
+        self._keep(points)
 
-    def _solved(self, bags: Bags, draws: Array) -> list[Linear]:
-        """The classifier of each draw; as many are searched for at a time as memory allows."""
-        blocks = bag_blocks(bags, self._rows)
+    def _fit_refined(self, bags: Bags, blocks: list[BagBlock], random: np.random.RandomState) -> None:
+        """Average classifiers that were refined without a part of the bags each, and one that has seen all."""
+        parts = [np.sort(part) for part in np.array_split(random.permutation(bags.n_bags), _N_PARTS)]
+        n_each = max(1, -(-self.n_resamples // _N_PARTS))
+        shown = np.ones((_N_PARTS, bags.n_bags))
+        for number, part in enumerate(parts):
+            shown[number, part] = 0
+        draws = shown
+        if self.n_resamples > 0:
+            samples = [random.multinomial(bags.n_bags, some / some.sum(), size=n_each) for some in shown]
+            draws = np.concatenate(samples)
+        points = self._solve(bags, blocks, draws)
+        starts = points.reshape(_N_PARTS, -1, *points.shape[1:])
+        only = [self.refine] if isinstance(self.refine, Refinement) else None
+        refined = choose_refined(bags, blocks, starts, parts, only)
+        self.refinement_, self.held_out_means_ = refined.refinement, refined.held_out_means
+        self._keep(refined.points)
+
+    def _keep(self, points: Array) -> None:
+        self.models_ = [Linear(each[:, :-1], each[:, -1]) for each in points]
+
+    def _solve(self, bags: Bags, blocks: list[BagBlock], draws: Array) -> Array:
+        """(draws, outputs, features + 1): the classifier of each draw, as many at a time as memory allows."""
         total = bags.n_bags if bags.bag_weights is None else bags.bag_weights.sum()
         weights = (draws if bags.bag_weights is None else draws * bags.bag_weights) / total
         n_outputs = len(outputs_to_classes(bags.n_classes))
         n_features = int(np.prod(bags.instances.shape[1:]))
         largest = max(int(block.sizes.sum()) for block in blocks) + _MEMORY_IN_ROWS * n_features
         at_once = max(1, _NUMBERS_AT_ONCE // (n_outputs * largest))
-        models: list[Linear] = []
+        points = np.zeros((len(draws), n_outputs * (n_features + 1)))
         for first in range(0, len(draws), at_once):
-            some = weights[first : first + at_once]
-            loss = BagCrossEntropies(bags, blocks, some, 1 / (self.C * total))
-            start = np.zeros((len(some), n_outputs * (n_features + 1)))
-            found = minimize_side_by_side(loss, start, tol=self.tol).reshape(len(some), n_outputs, -1)
-            models += [Linear(each[:, :-1], each[:, -1]) for each in found]
-        return models
+            some = slice(first, first + at_once)
+            loss = BagCrossEntropies(bags, blocks, weights[some], 1 / (self.C * total))
+            points[some] = minimize_side_by_side(loss, points[some], tol=self.tol)
+        return points.reshape(len(draws), n_outputs, -1)
 
     def _fit_components(self, bags: Bags, n_components: int) -> None:
         """Fit a copy to principal components, and write its classifiers in terms of all columns."""
@@ -276,38 +292,12 @@ class BagLogistic(ClassicalClassifier):
         for model in copy.models_:
             weights = model.weights @ directions.T
             self.models_.append(Linear(weights, model.intercept - weights @ mean))
-        for name in ("refinement_", "held_out_means_"):
-            if hasattr(copy, name):
-                setattr(self, name, getattr(copy, name))
+        self.refinement_, self.held_out_means_ = copy.refinement_, copy.held_out_means_
 
     def _rows(self, instances: Array) -> Array:
         """(n, d): the features of any instances."""
         features = self._features(instances).array()
         return features if not self.standardize or self.limit is None else soft_clip(features, self.limit)
-
-    def held_out_means(self, bags: Bags) -> Array:
-        """Compute the mean prediction of each training bag by the classifiers whose resamples it is not in.
-
-        Parameters
-        ----------
-        bags : Bags
-            The training bags.
-
-        Returns
-        -------
-        ndarray of shape (n_bags, n_classes)
-            The means. They are NaN if a bag is in all resamples.
-        """
-        unseen = self._draws(bags.n_bags) == 0
-        total = np.zeros((bags.n_bags, bags.n_classes))
-        for block in bag_blocks(bags, self._rows):
-            found = predict_classes(block.read(), self._points())
-            counted = found if block.shares is None else found * block.shares[:, None, None]
-            means = block.sums(counted) / block.sizes[:, None, None]
-            means = np.concatenate([1 - means, means], axis=1) if bags.n_classes == 2 else means
-            total[block.bags] = np.einsum("ikr,ri->ik", means, unseen[:, block.bags])
-        with np.errstate(invalid="ignore"):
-            return np.asarray(total / unseen.sum(axis=0)[:, None])
 
     def _points(self) -> Array:
         """(r, outputs, d + 1): the classifiers, with the intercept last."""
@@ -323,6 +313,19 @@ class BagLogistic(ClassicalClassifier):
         if len(self.classes_) == 2:
             found[:, 0] = 1 - found[:, 1]
         return found
+
+
+def _means_of_unseen(bags: Bags, blocks: list[BagBlock], points: Array, unseen: Array) -> Array:
+    """(n_bags, K): the mean prediction of each bag by the classifiers that have not seen it; NaN if all have."""
+    total = np.zeros((bags.n_bags, bags.n_classes))
+    for block in blocks:
+        found = predict_classes(block.read(), points)
+        counted = found if block.shares is None else found * block.shares[:, None, None]
+        means = block.sums(counted) / block.sizes[:, None, None]
+        means = np.concatenate([1 - means, means], axis=1) if bags.n_classes == 2 else means
+        total[block.bags] = np.einsum("ikr,ri->ik", means, unseen[:, block.bags])
+    with np.errstate(invalid="ignore"):
+        return np.asarray(total / unseen.sum(axis=0)[:, None])
 
 
 def soft_clip(values: Array, limit: float) -> Array:

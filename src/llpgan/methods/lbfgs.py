@@ -212,13 +212,13 @@ def minimize_side_by_side(functions: Functions, start: Array, *, tol: float, max
     array([[ 1.,  2.],
            [ 3., -4.]])
     """
-    searches = _Searches(functions, np.array(start, np.float64), tol)
+    searches = Searches(functions, np.array(start, np.float64), tol)
     searches.run(max_iterations)
     return searches.points
 
 
-class _Searches:
-    """Where each search is, and what it remembers."""
+class Searches:
+    """Where each search is, and what it remembers; it can stop after some steps, and go on."""
 
     def __init__(self, functions: Functions, start: Array, tol: float) -> None:
         self._functions, self._tol = functions, tol
@@ -230,11 +230,13 @@ class _Searches:
         self._scale = np.ones(n_searches)
         self._directions, self._descents = np.zeros((n_searches, n)), np.zeros(n_searches)
         self._steps, self._n_done = np.ones(n_searches), np.zeros(n_searches, np.int64)
+        self._ended, self._n_taken = np.zeros(n_searches, bool), np.zeros(n_searches, np.int64)
         self._n_trials, self._searches = np.zeros(n_searches, np.int64), dict[int, WolfeSearch]()
 
-    def run(self, most: int) -> None:
-        """Until each has ended."""
-        active = np.flatnonzero(self._are_steep(np.arange(len(self.points))))
+    def run(self, most: int, which: Array | None = None) -> None:
+        """Search until each has taken ``most`` steps in all, or has ended; some of them, or all if None."""
+        which = np.arange(len(self.points)) if which is None else which
+        active = which[self._are_steep(which) & (self._n_taken[which] < most) & ~self._ended[which]]
         self._turn(active)
         while len(active):
             trial = self.points[active] + self._steps[active, None] * self._directions[active]
@@ -244,8 +246,10 @@ class _Searches:
             self._move(active[taken], trial[taken], values[taken], slopes[taken])
             goes_on = np.ones(len(active), bool)
             moved = active[taken]
-            goes_on[taken] = lower & self._are_steep(moved) & (self._n_done[moved] < most)
+            goes_on[taken] = lower & self._are_steep(moved)
             goes_on[dropped] = self._forget(active[dropped])
+            self._ended[active[~goes_on]] = True
+            goes_on[taken] &= self._n_taken[moved] < most
             self._turn(active[(taken | dropped) & goes_on])
             active = active[goes_on]
 
@@ -294,7 +298,8 @@ class _Searches:
         self._inverse[rose, -1] = 1 / product[kept]
         self._scale[rose] = product[kept] / np.einsum("ij,ij->i", turn[kept], turn[kept])
         self.points[which], self._values[which], self._slopes[which] = points, values, slopes
-        self._n_done[which] += 1
+        self._n_done[which] += 1  # since the memory was dropped last
+        self._n_taken[which] += 1
 
     def _forget(self, which: Array) -> Array:
         """Drop the memory of searches that found no step; False for those that had none."""

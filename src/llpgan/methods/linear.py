@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from numbers import Real
-from typing import ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from scipy.linalg import eigh
@@ -396,6 +396,34 @@ def _at_once(bags: Bags, features_of: FeaturesOf) -> Callable[[int, int], Array]
         rows = bags.row_order[first : first + _ROWS_A_BLOCK]
         table[first : first + len(rows), :-1] = features_of(bags.instances[rows])
     return lambda first, stop: table[first:stop]
+
+
+def predict_classes(features: Array, points: Array) -> Array:
+    """(rows, outputs, r): the softmax of the scores of r classifiers; of two classes, that of the second.
+
+    Parameters
+    ----------
+    features : array of shape (rows, d)
+        The last of them one.
+    points : array of shape (r, outputs, d)
+        The classifiers.
+
+    Examples
+    --------
+    >>> predict_classes(np.array([[2.0, 1.0]]), np.array([[[0.0, 0.0]], [[0.0, np.log(3)]]])).round(2)
+    array([[[0.5 , 0.75]]])
+    """
+    n_outputs = points.shape[1]
+    flat = points.swapaxes(0, 1).reshape(n_outputs * len(points), -1)
+    scores: Any = (features @ flat.T).reshape(len(features), n_outputs, len(points))
+    if n_outputs == 1:
+        np.exp(np.negative(scores, out=scores), out=scores)
+        scores += 1
+        return np.asarray(np.reciprocal(scores, out=scores))
+    scores -= scores.max(axis=1, keepdims=True)
+    np.exp(scores, out=scores)
+    scores /= scores.sum(axis=1, keepdims=True)
+    return np.asarray(scores)
 
 
 # From features to the probability of one class against all others.

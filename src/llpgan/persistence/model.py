@@ -44,6 +44,7 @@ SAVED_TYPES = {
     "KernelSigmoid": "llpgan.methods.inv_cal",
     "LaplacianMeanMap": "llpgan.methods.mean_map",
     "Linear": "llpgan.methods.linear",
+    "Refinement": "llpgan.methods.refinement",
     "MeanMap": "llpgan.methods.mean_map",
     "NamedKernel": "llpgan.methods.kernels",
     "PredictionSets": "llpgan.evaluation.sets",
@@ -303,7 +304,11 @@ def _value(value: Any) -> Any:
 
 
 def _part(plain: Mapping[str, Any]) -> Any:
-    """A loss of bags or a term on single instances."""
+    """A loss of bags, a term on single instances, or a refinement."""
+    if plain["part"] == "Refinement":
+        from llpgan.methods.refinement import Refinement
+
+        return Refinement(**{name: _value(value) for name, value in plain["settings"].items()})
     from llpgan.deep.objectives import OBJECTIVE_PARTS
 
     if plain["part"] not in OBJECTIVE_PARTS:
@@ -332,7 +337,8 @@ def _is_network_of_ours(value: Any) -> bool:
 
 
 def _is_part_of_ours(value: Any) -> bool:
-    return is_dataclass(value) and type(value).__module__.startswith("llpgan.deep.")
+    module = type(value).__module__
+    return is_dataclass(value) and (module.startswith("llpgan.deep.") or module == "llpgan.methods.refinement")
 
 
 _ELSEWHERE = {"classes_", "instance_shape_", "n_features_in_", "feature_names_in_", "encoder_"}

@@ -1,0 +1,472 @@
+"""Refinement: soft labels that agree with the bags, and the linear classifier that predicts them.
+
+For posteriors f of a classifier, the soft labels q of bag i with proportions p_i are
+
+    q = argmin −Σ_j q_j · log f_j − H(q) / a   over all q whose mean over the bag is p_i,
+
+where H is the entropy. They are q_jk ∝ f_jk^a · exp(c_ik), with c_i such that the mean of q is p_i: the posteriors
+are raised to the power a and tilted to the proportions. The classifier is then fitted to these labels, and both
+steps alternate. Each of them lowers the same function of the classifier, the minimum above summed over the bags,
+which is therefore minimized here directly, by L-BFGS. This takes a tenth of the steps.
+
+With a = 1, minus this minimum is the logarithm of the probability that labels drawn from f have the counts of the
+bag, up to terms that do not grow with the bag: maximum likelihood for exact counts. With a > 1 confident labels
+cost less: the classes are assumed to be clusters of the features.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import expit
+from scipy.stats import rankdata
+
+from llpgan.bags import Bags
+from llpgan.methods.lbfgs import Searches
+from llpgan.methods.linear import BagBlock, map_in_threads, predict_classes
+from llpgan.utils.arrays import Array
+
+_LEAST = 1e-300  # of a mean, so that its logarithm is finite
+_RANGE = 500.0  # of logarithms, so that no row is left without a class
+_MOST_STEPS, _CLOSE = 30, 1e-6  # of the search for tilts, and how near means are to the proportions in the end
+_FASTEST = 8.0  # times a step of raking
+_NEAR = 0.3  # logarithms of ratios of shares, from which Newton's method is used
+_MOST_CLASSES, _RIDGE = 16, 1e-9  # of Newton's method for tilts, whose systems grow with the square of the classes
+_TOL = 1e-5  # the largest slope that counts as zero
+_ROWS = 4096  # on which classifiers are compared
+_TEMPERATURES = (1.0, 1.5, 2.0, 3.0, 4.0, 6.0)
+_CLEARLY, _HARDLY = 2.0, 1.0  # standard errors by which held-out bags are predicted better, or worse
+_CLOSER = 0.05  # the least gain of rank correlation between classifiers that have seen different bags
+_SPREADS = (0.0, *np.geomspace(1e-3, 0.3, 25).tolist())  # of bags beyond chance
+
+
+@dataclass(frozen=True)
+class Refinement:
+    """How a linear classifier is refined.
+
+    Parameters
+    ----------
+    power : float, default=1.5
+        The power that posteriors are raised to before they are tilted to the proportions. 1 is maximum likelihood
+        for the counts of the bags; larger values assume that the classes are clusters of the features.
+    rounds : int, default=40
+        The largest number of steps of the search. With fewer, the result is nearer to the classifier at the start.
+    penalty : float, default=0.001
+        The penalty of squared weights, in units of the mean loss of a row.
+
+    Examples
+    --------
+    >>> from llpgan.methods.refinement import Refinement
+    >>> Refinement(power=1.0)
+    Refinement(power=1.0, rounds=40, penalty=0.001)
+    """
+
+    power: float = 1.5
+    rounds: int = 40
+    penalty: float = 1e-3
+
+    def __post_init__(self) -> None:
+        if not 0 < self.power < np.inf:
+            raise ValueError(f"power must be a positive number, got {self.power!r}")
+        if isinstance(self.rounds, bool) or not isinstance(self.rounds, int) or self.rounds < 1:
+            raise ValueError(f"rounds must be a whole number from 1 on, got {self.rounds!r}")
+        if not 0 <= self.penalty < np.inf:
+            raise ValueError(f"penalty must be a number that is not negative, got {self.penalty!r}")
+
+
+#: What held-out bags choose from.
+CANDIDATES = (Refinement(1.0), Refinement(1.0, penalty=1e-4), Refinement(1.5))
+
+
+@dataclass(frozen=True)
+class Refined:
+    """Classifiers after refinement.
+
+    Attributes
+    ----------
+    refinement : Refinement or None
+        What was used; None if the classifiers are those at the start.
+    points : ndarray of shape (n_classifiers, n_outputs, n_features + 1)
+        The classifiers, whose predictions are averaged: one without each held-out part, and one from all bags.
+    held_out_means : ndarray of shape (n_bags, n_classes)
+        The mean prediction of each bag by classifiers that have not seen it.
+    """
+
+    refinement: Refinement | None
+    points: Array
+    held_out_means: Array
+
+
+def refine_linear(
+    bags: Bags,
+    blocks: Sequence[BagBlock],
+    starts: Array,
+    held_out: Sequence[Array],
+    candidates: Sequence[Refinement],
+) -> list[Array]:
+    """Refine linear classifiers with each of several settings, all at once.
+
+    Parameters
+    ----------
+    bags : Bags
+        The bags.
+    blocks : sequence of BagBlock
+        Their features, the last of which is one.
+    starts : ndarray of shape (n_parts + 1, n_outputs, n_features + 1)
+        A classifier that has not seen each part, and one that has seen all bags.
+    held_out : sequence of ndarray
+        The bags of each part.
+    candidates : sequence of Refinement
+        The settings.
+
+    Returns
+    -------
+    list of ndarray of the shape of the starts
+        The refined classifiers for each of the settings.
+    """
+    n_chains = len(starts)
+    weights = np.ones((n_chains, bags.n_bags))
+    if bags.bag_weights is not None:
+        weights = weights * bags.bag_weights
+    for part, which in enumerate(held_out):
+        weights[part, which] = 0
+    number = np.repeat(np.arange(len(candidates)), n_chains)
+    shares = bags.proportions
+    if bags.known is not None:  # of several that are allowed, those nearest to the predictions at the start
+        everything = [np.arange(bags.n_bags)]
+        shares = bags.known.targets(predict_held_out(bags, blocks, starts[-1:, None], everything)[0])
+    loss = TiltedCrossEntropies(
+        bags,
+        blocks,
+        shares,
+        np.tile(weights, (len(candidates), 1)),
+        np.array([candidates[k].power for k in number]),
+        np.array([candidates[k].penalty for k in number]),
+    )
+    searches = Searches(loss, np.tile(starts.reshape(n_chains, -1), (len(candidates), 1)), _TOL)
+    for k, candidate in enumerate(candidates):
+        searches.run(candidate.rounds, np.flatnonzero(number == k))
+    return list(searches.points.reshape(len(candidates), *starts.shape))
+
+
+def choose_refined(
+    bags: Bags,
+    blocks: Sequence[BagBlock],
+    starts: Array,
+    held_out: Sequence[Array],
+    candidates: Sequence[Refinement] | None = None,
+) -> Refined:
+    """Refine linear classifiers if and how held-out bags suggest it, and calibrate them.
+
+    A refinement is used if it predicts the bags that it has not seen better than the classifiers at the start, by
+    two standard errors. One that assumes clusters is also used if it is at most one standard error worse and if,
+    in return, the classifiers that have not seen different parts agree clearly more: bags say little about single
+    rows, and what they leave open should not depend on which bags were seen.
+
+    Parameters
+    ----------
+    bags : Bags
+        The bags.
+    blocks : sequence of BagBlock
+        Their features, the last of which is one.
+    starts : ndarray of shape (n_parts, n_classifiers, n_outputs, n_features + 1)
+        Several classifiers that have not seen each part.
+    held_out : sequence of ndarray
+        The bags of each part.
+    candidates : sequence of Refinement, default=None
+        One of these is used in any case. None means a choice from :data:`CANDIDATES`, or none.
+    """
+    features, of_rows = _sample(bags, blocks)
+    plain, means, before = _calibrate(bags, blocks, starts, held_out, features, of_rows)
+    agreement = _agreement([predict_classes(features, some).mean(axis=2) for some in plain])
+    best, most = Refined(None, plain.reshape(-1, *plain.shape[2:]), means), -np.inf
+    each = np.concatenate([starts.mean(axis=1), starts.mean(axis=(0, 1))[None]])
+    tried = CANDIDATES if candidates is None else candidates
+    for candidate, found in zip(tried, refine_linear(bags, blocks, each, held_out, tried), strict=True):
+        points, means, losses = _calibrate(bags, blocks, found[:, None], held_out, features, of_rows)
+        gain = before - losses
+        ratio = float(gain.mean() / max(gain.std() / np.sqrt(len(gain)), _LEAST))
+        closer = _agreement([predict_classes(features, one)[:, :, 0] for one in points[:-1]]) - agreement
+        is_better = ratio > _CLEARLY or (candidate.power > 1 and ratio > -_HARDLY and closer > _CLOSER)
+        if (candidates is not None or is_better) and ratio > most:
+            best, most = Refined(candidate, points[:, 0], means), ratio
+    return best
+
+
+def _sample(bags: Bags, blocks: Sequence[BagBlock]) -> tuple[Array, Array]:
+    """The features of some thousand rows at equal steps, and the bag of each."""
+    step = -(-int(bags.sizes.sum()) // _ROWS)
+    features = np.concatenate([block.read()[::step] for block in blocks])
+    numbers = [block.for_rows(np.arange(bags.n_bags)[block.bags])[::step] for block in blocks]
+    return features, np.concatenate(numbers)
+
+
+def _agreement(predictions: Sequence[Array]) -> float:
+    """The mean rank correlation of the predictions of each two classifiers, over classes."""
+    ranks = np.array([rankdata(one, axis=0).T for one in predictions])
+    ranks -= ranks.mean(axis=2, keepdims=True)
+    ranks /= np.maximum(np.sqrt((ranks**2).sum(axis=2, keepdims=True)), _LEAST)
+    products = np.einsum("ikn,jkn->ij", ranks, ranks) / ranks.shape[1]
+    return float(products[np.triu_indices(len(products), 1)].mean())
+
+
+def _calibrate(
+    bags: Bags,
+    blocks: Sequence[BagBlock],
+    points: Array,
+    held_out: Sequence[Array],
+    features: Array,
+    of_rows: Array,
+) -> tuple[Array, Array, Array]:
+    """Divide scores by the number at which held-out bags are predicted best; their means, and the loss of each.
+
+    Of points (n_parts or more, classifiers, outputs, d) the first have not seen the parts. Intercepts are moved so
+    that the mean of all predictions stays that of the proportions.
+    """
+    best: tuple[Array, Array, Array] | None = None
+    for temperature in _TEMPERATURES:
+        cooled = points / temperature
+        for part, some in enumerate(cooled):
+            kept = np.ones(len(of_rows), bool)
+            if part < len(held_out):
+                kept = np.isin(of_rows, held_out[part], invert=True)
+            for one in some:
+                _centre(one, features[kept], bags.proportions[of_rows[kept]].mean(axis=0))
+        means, variances = predict_held_out(bags, blocks, cooled, held_out)
+        losses = count_losses(bags, means, variances)
+        if best is None or losses.mean() < best[2].mean():
+            best = cooled, means, losses
+    assert best is not None
+    return best
+
+
+def _centre(point: Array, features: Array, shares: Array) -> None:
+    """Move the intercepts of a classifier, in place, so that its mean prediction is as given."""
+    whole = BagBlock(slice(0, 1), np.array([len(features)]), np.array([0]), None, lambda: features)
+    scores = features @ point.T
+    if point.shape[0] == 1:
+        point[:, -1] += tilt_binary(whole, scores, shares[None, 1:], np.zeros((1, 1)))[0]
+    else:
+        point[:, -1] += tilt(whole, scores, shares[None], np.zeros((1, len(shares))))[2][0]
+
+
+def predict_held_out(
+    bags: Bags, blocks: Sequence[BagBlock], points: Array, held_out: Sequence[Array]
+) -> tuple[Array, Array]:
+    """Predict the mean of each bag by classifiers that have not seen it.
+
+    Parameters
+    ----------
+    bags : Bags
+        The bags.
+    blocks : sequence of BagBlock
+        Their features, the last of which is one.
+    points : ndarray of shape (n_parts or more, n_classifiers, n_outputs, n_features + 1)
+        Of each part, the classifiers that have not seen it, whose predictions are averaged.
+    held_out : sequence of ndarray
+        The bags of each part.
+
+    Returns
+    -------
+    means, variances : ndarray of shape (n_bags, n_classes)
+        The mean prediction, and the variance of the mean of labels that are drawn from the predictions.
+    """
+    means, variances = np.full((2, bags.n_bags, bags.n_classes), np.nan)
+    part_of_bag = np.full(bags.n_bags, -1)
+    for part, which in enumerate(held_out):
+        part_of_bag[which] = part
+    for block in blocks:
+        features, parts = block.read(), part_of_bag[block.bags]
+        for part in np.unique(parts[parts >= 0]).tolist():
+            rows = block.for_rows(parts == part)
+            found = predict_classes(features[rows], points[part]).mean(axis=2)
+            if bags.n_classes == 2:
+                found = np.concatenate([1 - found, found], axis=1)
+            shares = np.ones(len(found)) if block.shares is None else block.shares[rows]
+            sizes = block.sizes[parts == part]
+            first = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+            numbers = np.arange(bags.n_bags)[block.bags][parts == part]
+            means[numbers] = np.add.reduceat(found * shares[:, None], first) / sizes[:, None]
+            variances[numbers] = (
+                np.add.reduceat(found * (1 - found) * shares[:, None] ** 2, first) / sizes[:, None] ** 2
+            )
+    return means, variances
+
+
+def count_losses(bags: Bags, means: Array, variances: Array) -> Array:
+    """(n_bags,): minus the logarithm of a bell curve at the proportions of each bag.
+
+    Its variance is that of the mean of labels drawn from the predictions, plus one for differences of
+    bags beyond chance, which is chosen so that the sum of the losses is smallest. Unlike the cross-entropy of
+    means this asks whether the predictions of single rows are as confident as they may be.
+    """
+    shares = bags.proportions if bags.known is None else bags.known.targets(means)
+    squares = (shares - means) ** 2
+    each = [
+        ((squares / total + np.log(total)) / 2).sum(axis=1)
+        for total in (variances + spread**2 + 1e-9 for spread in _SPREADS)
+    ]
+    return min(each, key=lambda losses: float(losses.mean()))
+
+
+class TiltedCrossEntropies:
+    """The function above, for many linear classifiers at once, each with its own power, penalty and bag weights.
+
+    Parameters
+    ----------
+    bags : Bags
+        The bags.
+    blocks : sequence of BagBlock
+        Their features, the last of which is one.
+    shares : ndarray of shape (n_bags, n_classes)
+        The proportions of each bag.
+    weights : ndarray of shape (n_classifiers, n_bags)
+        How much each row of a bag counts for each classifier.
+    powers, penalties : ndarray of shape (n_classifiers,)
+        See :class:`Refinement`.
+    """
+
+    def __init__(
+        self,
+        bags: Bags,
+        blocks: Sequence[BagBlock],
+        shares: Array,
+        weights: Array,
+        powers: Array,
+        penalties: Array,
+    ) -> None:
+        self._blocks, self._shares, self._powers, self._penalties = blocks, shares, powers, penalties
+        self._n_outputs = 1 if bags.n_classes == 2 else bags.n_classes
+        self._row_weights = weights / (weights @ bags.sizes)[:, None]
+        self._tilts = np.zeros((bags.n_bags, self._n_outputs, len(weights)))
+
+    def __call__(self, points: Array, which: Array) -> tuple[Array, Array]:
+        """Values (r,) and slopes (r, n) at points (r, n), of the classifiers with these numbers."""
+        by_output = points.reshape(len(points), self._n_outputs, -1)
+
+        def part(block: BagBlock) -> tuple[Array, Array]:
+            return self._block(block, by_output, which)
+
+        values, slopes = np.zeros(len(points)), np.zeros_like(by_output)
+        for value, slope in map_in_threads(part, self._blocks):
+            values += value
+            slopes += slope
+        penalties = self._penalties[which]
+        values += penalties / 2 * np.einsum("rkd,rkd->r", by_output[:, :, :-1], by_output[:, :, :-1])
+        slopes[:, :, :-1] += penalties[:, None, None] * by_output[:, :, :-1]
+        return values, slopes.reshape(points.shape)
+
+    def _block(self, block: BagBlock, points: Array, which: Array) -> tuple[Array, Array]:
+        """Values (r,) and slopes (r, outputs, d)."""
+        features = block.read()
+        flat = points.swapaxes(0, 1).reshape(self._n_outputs * len(points), -1)
+        scores = (features @ flat.T).reshape(len(features), self._n_outputs, len(points))
+        weights = block.for_rows(self._row_weights[which][:, block.bags].T)
+        if block.shares is not None:
+            weights = weights * block.shares[:, None]
+        values, slopes = np.empty(len(points)), np.empty((len(points), self._n_outputs, features.shape[1]))
+        for place, number in enumerate(which.tolist()):
+            losses, slope, tilts = self._rows(block, scores[:, :, place], number)
+            self._tilts[block.bags, :, number] = tilts
+            values[place] = weights[:, place] @ losses
+            slopes[place] = (slope * weights[:, [place]]).T @ features
+        return values, slopes
+
+    def _rows(self, block: BagBlock, scores: Array, number: int) -> tuple[Array, Array, Array]:
+        """The loss of each row, its slope in the scores, and the tilts of the bags."""
+        power, before = float(self._powers[number]), self._tilts[block.bags, :, number]
+        if self._n_outputs == 1:
+            found = expit(scores)
+            targets = self._shares[block.bags, 1:]
+            tilts = tilt_binary(block, power * scores, targets, before)
+            tilted = power * scores + block.for_rows(tilts)
+            labels = expit(tilted)
+            sides = block.for_rows(targets)
+            labels = np.where(sides <= 0, 0.0, np.where(sides >= 1, 1.0, labels))
+            # log of the normalizers: of f^a · e^c over both classes, and of f
+            both = np.where((sides > 0) & (sides < 1), np.logaddexp(0, tilted), labels * power * scores)
+            dual = both - np.where((sides > 0) & (sides < 1), block.for_rows(tilts * targets), 0.0)
+            losses = np.logaddexp(0, scores) - dual / power
+            return losses[:, 0], found - labels, tilts
+        scores = scores - scores.max(axis=1, keepdims=True)
+        logs = scores - np.log(np.exp(scores).sum(axis=1, keepdims=True))
+        found, targets = np.exp(logs), self._shares[block.bags]
+        labels, normalizers, tilts = tilt(block, power * logs, targets, before)
+        offsets = np.where(targets > 0, targets * tilts, 0.0).sum(axis=1)
+        return (block.for_rows(offsets) - normalizers) / power, found - labels, tilts
+
+
+def tilt(block: BagBlock, logs: Array, targets: Array, start: Array) -> tuple[Array, Array, Array]:
+    """Labels whose mean over each bag is as given, by raking.
+
+    Parameters
+    ----------
+    block : BagBlock
+        Which rows are in which bag.
+    logs : ndarray of shape (n_rows, n_classes)
+        Logarithms of what the labels are proportional to, before they are tilted.
+    targets : ndarray of shape (n_bags, n_classes)
+        The mean of the labels of each bag.
+    start : ndarray of shape (n_bags, n_classes)
+        The first guess of the tilts.
+
+    Returns
+    -------
+    labels : ndarray of shape (n_rows, n_classes)
+        The labels.
+    normalizers : ndarray of shape (n_rows,)
+        The logarithm of the sum of the tilted weights of each row.
+    tilts : ndarray of shape (n_bags, n_classes)
+        What was added to the logarithms.
+    """
+    top, n_classes = logs.max(axis=1, keepdims=True), logs.shape[1]
+    weights = np.exp(np.maximum(logs - top, -_RANGE))
+    tilts = np.where(targets > 0, start - start.max(axis=1, keepdims=True), 0.0)
+    for _ in range(_MOST_STEPS):
+        factors = np.where(targets > 0, np.exp(np.maximum(tilts, -_RANGE / 2)), 0.0)
+        labels = weights * block.for_rows(factors)
+        sums = labels.sum(axis=1, keepdims=True)
+        labels /= sums
+        means = _means(block, labels)
+        if np.abs(means - targets).max() < _CLOSE:
+            break
+        raked = np.where(targets > 0, np.log(np.maximum(targets, _LEAST) / np.maximum(means, _LEAST)), 0.0)
+        near = np.flatnonzero(np.abs(raked).max(axis=1) < _NEAR)
+        if len(near) and n_classes <= _MOST_CLASSES:
+            raked[near] = _newton_steps(block, labels, means, targets - means, np.abs(raked))[near]
+        tilts = tilts + np.where(targets > 0, raked, 0.0)
+        tilts -= tilts.max(axis=1, keepdims=True)
+    return labels, (np.log(sums) + top)[:, 0], tilts
+
+
+def _newton_steps(block: BagBlock, labels: Array, means: Array, gaps: Array, raked: Array) -> Array:
+    """(n_bags, n_classes): Newton's steps of the tilts, at most so many times as long as those of raking."""
+    n_classes = labels.shape[1]
+    products = np.empty((len(means), n_classes, n_classes))
+    for k in range(n_classes):
+        products[:, k] = _means(block, labels * labels[:, [k]])
+    curvature = np.eye(n_classes) * (means + _RIDGE)[:, :, None] - products + 1 / n_classes
+    most = _FASTEST * raked.max(axis=1, keepdims=True)
+    return np.clip(np.linalg.solve(curvature, gaps[:, :, None])[:, :, 0], -most, most)
+
+
+def tilt_binary(block: BagBlock, scores: Array, targets: Array, start: Array) -> Array:
+    """(n_bags, 1): what to add to the scores of each bag, so that the mean of the second class is as given."""
+    tilts = start
+    inside = (targets > 0) & (targets < 1)
+    wanted = np.log(np.where(inside, targets, 0.5) / np.where(inside, 1 - targets, 0.5))
+    for _ in range(_MOST_STEPS):
+        labels = expit(scores + block.for_rows(tilts))
+        means = np.clip(_means(block, labels), 1e-12, 1 - 1e-12)
+        if np.abs(np.where(inside, means - targets, 0.0)).max() < _CLOSE:
+            break
+        spread = means * (1 - means)
+        speed = np.minimum(spread / np.maximum(_means(block, labels * (1 - labels)), 1e-12), _FASTEST)
+        tilts = np.where(inside, tilts + speed * (wanted - np.log(means / (1 - means))), 0.0)
+    return tilts
+
+
+def _means(block: BagBlock, values: Array) -> Array:
+    """(n_bags, columns): the mean over each bag."""
+    counted = values if block.shares is None else values * block.shares[:, None]
+    return block.sums(counted) / block.sizes[:, None]

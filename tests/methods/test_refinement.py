@@ -1,0 +1,200 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.optimize import check_grad, minimize
+
+from llpgan import BagLogistic, Bags
+from llpgan.methods.lbfgs import Searches, minimize_side_by_side
+from llpgan.methods.linear import bag_blocks
+from llpgan.methods.refinement import (
+    Refinement,
+    TiltedCrossEntropies,
+    choose_refined,
+    count_losses,
+    refine_linear,
+    tilt,
+    tilt_binary,
+)
+from llpgan.persistence import load, save
+
+
+def draw_bags(rng, n_classes, n_rows=120, size=12, distance=1.0):
+    labels = rng.integers(n_classes, size=n_rows)
+    rows = rng.normal(size=(n_rows, 3)) + distance * np.eye(3)[labels]
+    return Bags.from_labels(rows, labels, np.arange(n_rows) // size)
+
+
+def whole_blocks(bags, rows_a_block=50):
+    return bag_blocks(bags, lambda instances: instances, rows_a_block=rows_a_block)
+
+
+def losses_for(bags, power=1.5, penalty=0.1):
+    return TiltedCrossEntropies(
+        bags,
+        whole_blocks(bags),
+        bags.proportions,
+        np.ones((1, bags.n_bags)),
+        np.array([power]),
+        np.array([penalty]),
+    )
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_labels_have_the_proportions_of_their_bags(n_classes, rng):
+    bags = draw_bags(rng, n_classes)
+    bags = replace(
+        bags, proportions=np.vstack([np.eye(n_classes)[0], bags.proportions[1:]])
+    )  # one without the others
+    (block,) = whole_blocks(bags, rows_a_block=1000)
+    scores = 5 * rng.normal(size=(120, n_classes))
+    if n_classes == 2:
+        inside = (bags.proportions[:, 1:] > 0) & (bags.proportions[:, 1:] < 1)
+        tilts = tilt_binary(block, scores[:, 1:], bags.proportions[:, 1:], np.zeros((bags.n_bags, 1)))
+        means = block.sums(1 / (1 + np.exp(-scores[:, 1:] - block.for_rows(tilts)))) / block.sizes[:, None]
+        np.testing.assert_allclose(means[inside], bags.proportions[:, 1:][inside], atol=1e-5)
+        return
+    labels, _, _ = tilt(block, scores, bags.proportions, np.zeros_like(bags.proportions))
+    np.testing.assert_allclose(labels.sum(axis=1), 1)
+    np.testing.assert_allclose(block.sums(labels) / block.sizes[:, None], bags.proportions, atol=1e-5)
+
+
+@pytest.mark.parametrize("power", [1.0, 2.0])
+def test_loss_is_the_smallest_over_labels_with_the_proportions(power, rng):
+    """Against a search over the labels themselves, of one bag of six rows."""
+    rows, target = rng.normal(size=(6, 3)), np.array([0.2, 0.3, 0.5])
+    bags = Bags.from_arrays(rows, np.zeros(6, int), [target])
+    point = rng.normal(size=(1, 12))
+    scores = np.column_stack([rows, np.ones(6)]) @ point.reshape(3, 4).T
+    logs = scores - np.log(np.exp(scores).sum(axis=1, keepdims=True))
+
+    def value(flat):
+        labels = flat.reshape(6, 3)
+        return (labels * (np.log(labels) / power - logs)).sum() / 6
+
+    rules = [
+        {"type": "eq", "fun": lambda flat: flat.reshape(6, 3).sum(axis=1) - 1},
+        {"type": "eq", "fun": lambda flat: flat.reshape(6, 3).mean(axis=0)[:2] - target[:2]},
+    ]
+    start = np.tile(target, (6, 1)).ravel()
+    found = minimize(value, start, bounds=[(1e-9, 1)] * 18, constraints=rules, options={"ftol": 1e-12})
+    values, _ = losses_for(bags, power, penalty=0.0)(point, np.array([0]))
+    assert values[0] == pytest.approx(found.fun, abs=1e-6)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("power", [1.0, 1.5])
+def test_slope_is_that_of_the_loss(n_classes, power, rng):
+    some = draw_bags(rng, n_classes)
+    weighted = replace(some, weights=rng.random(120) + 0.1)
+    for bags in (some, weighted):
+        loss, which = losses_for(bags, power), np.array([0])
+        point = rng.normal(size=4 if n_classes == 2 else 12)
+        for _ in range(3):  # tilts are searched for from those found before
+            loss(point[None], which)
+        error = check_grad(
+            lambda x, loss=loss: loss(x[None], np.array([0]))[0][0],
+            lambda x, loss=loss: loss(x[None], np.array([0]))[1][0],
+            point,
+        )
+        assert error < 1e-4
+
+
+def test_bags_of_one_at_power_one_are_logistic_regression(rng):
+    """Labels are then known, and cost their cross-entropy."""
+    labels = rng.integers(2, size=40)
+    bags = Bags.from_labels(rng.normal(size=(40, 3)), labels, np.arange(40))
+    point = rng.normal(size=4)
+    values, _ = losses_for(bags, power=1.0, penalty=0.0)(point[None], np.array([0]))
+    signs = 2 * labels - 1
+    expected = np.log1p(np.exp(-signs * (np.column_stack([bags.instances, np.ones(40)]) @ point)))
+    assert values[0] == pytest.approx(expected.mean())
+
+
+def test_searches_stop_and_go_on_as_in_one_go(rng):
+    centres = rng.normal(size=(2, 3))
+
+    def bowls(points, which):
+        away = points - centres[which]
+        return (away**4).sum(axis=1), 4 * away**3
+
+    searches = Searches(bowls, np.zeros((2, 3)), 1e-9)
+    for most in (2, 5, 30):
+        searches.run(most)
+    np.testing.assert_allclose(
+        searches.points, minimize_side_by_side(bowls, np.zeros((2, 3)), tol=1e-9), atol=1e-2
+    )
+
+
+def test_clusters_are_found_from_few_bags(rng):
+    """Two clouds far apart, in six bags: the refined classifier separates rows that plain fits confuse."""
+    labels = rng.integers(2, size=600)
+    rows = np.column_stack([6.0 * labels, 3 * rng.normal(size=(600, 8))]) + rng.normal(size=(600, 9))
+    bags = Bags.from_labels(rows, labels, np.arange(600) // 100)
+    plain = BagLogistic(refine=False, random_state=0).fit_bags(bags)
+    refined = BagLogistic(refine=Refinement(1.5), random_state=0).fit_bags(bags)
+    assert refined.score(rows, labels) > max(0.95, plain.score(rows, labels))
+    assert refined.refinement_ == Refinement(1.5)
+
+
+def test_held_out_bags_choose_a_refinement(rng):
+    bags = draw_bags(rng, 2, n_rows=200, size=20, distance=4.0)
+    model = BagLogistic(refine=True, n_resamples=5, random_state=0).fit_bags(bags)
+    assert np.isfinite(model.held_out_means_).all()
+    assert len(model.models_) == (5 if model.refinement_ is None else 6)
+
+
+def test_refined_model_survives_saving(rng, tmp_path):
+    bags = draw_bags(rng, 2)
+    model = BagLogistic(refine=Refinement(1.0, rounds=3), n_resamples=5, random_state=0).fit_bags(bags)
+    save(model, tmp_path / "model")
+    loaded = load(tmp_path / "model")
+    assert loaded.refine == loaded.refinement_ == Refinement(1.0, rounds=3)
+    np.testing.assert_array_equal(loaded.predict_proba(bags), model.predict_proba(bags))
+
+
+def test_unknown_shares_are_refined_within_their_bounds(rng):
+    bags = draw_bags(rng, 3, n_rows=120, distance=4.0)
+    bounded = Bags.from_arrays(
+        bags.instances, bags.bag_index, lower=bags.proportions * 0.9, upper=bags.proportions * 0.9 + 0.1
+    )
+    model = BagLogistic(refine=Refinement(1.5), n_resamples=5, random_state=0).fit_bags(bounded)
+    means = bags.means(model.predict_proba(bags.instances))
+    assert np.abs(means - bags.proportions).max() < 0.15
+
+
+def test_bag_weights_of_zero_leave_bags_out(rng):
+    bags = draw_bags(rng, 2)
+    start = np.zeros((1, 1, 4))
+    weighted = replace(bags, bag_weights=np.r_[np.zeros(3), np.ones(7)])
+    (with_all,) = refine_linear(weighted, whole_blocks(bags), start, [], [Refinement(1.0)])
+    some = bags.subset(np.arange(3, 10))
+    (without,) = refine_linear(some, whole_blocks(some), start, [], [Refinement(1.0)])
+    np.testing.assert_allclose(with_all, without, atol=1e-3)
+
+
+def test_count_losses_allow_for_bags_that_differ_beyond_chance(rng):
+    bags = draw_bags(rng, 2, n_rows=1200)
+    exact = np.array(bags.proportions)
+    off = np.clip(exact + np.where(np.arange(bags.n_bags) % 2, 0.1, -0.1)[:, None] * [1, -1], 0, 1)
+    variances = np.full_like(exact, 1e-4)
+    assert count_losses(bags, exact, variances).mean() < count_losses(bags, off, variances).mean()
+    assert count_losses(bags, off, variances).mean() < 0  # ten standard deviations would cost fifty
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [({"power": 0}, "power must be"), ({"rounds": 0}, "rounds must be"), ({"penalty": -1.0}, "penalty must be")],
+)
+def test_wrong_settings_are_refused(settings, said):
+    with pytest.raises(ValueError, match=said):
+        Refinement(**settings)
+
+
+def test_one_candidate_is_used_in_any_case(rng):
+    bags = draw_bags(rng, 2)
+    parts = np.array_split(np.arange(10), 5)
+    starts = 0.1 * rng.normal(size=(5, 2, 1, 4))
+    refined = choose_refined(bags, whole_blocks(bags), starts, parts, [Refinement(1.0, rounds=5)])
+    assert refined.refinement == Refinement(1.0, rounds=5)
+    assert refined.points.shape == (6, 1, 4)
