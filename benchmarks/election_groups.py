@@ -128,7 +128,8 @@ def page(rows: list[Row]) -> str:
         "results, the difference between the two is a part of every error, and intervals do not include it. "
         "Features: all, or all but ideology and party; groups by these are then groups of which the model knows "
         "nothing.\n\n"
-        "The two settings are those of `new_zealand_settings.md`. Not all of the method was chosen without these "
+        "The prior scale is that of `new_zealand_settings.md`, the aggregation bias was 0.2; with the default, "
+        "which is 0.3 now, intervals are slightly wider. Not all of the method was chosen without these "
         "data: to move the shares of groups to where the bags would have them was tried here and was worse, so "
         "intervals include that distance instead."
     )

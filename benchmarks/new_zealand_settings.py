@@ -63,6 +63,6 @@ def page(rows: list[Row]) -> str:
         "Means over the districts of two elections of New Zealand whose cells are known; made from "
         "`new_zealand_settings.jsonl`. Error: ballots in the wrong cell. Held: how many 95 % intervals of cells "
         "of groups above 5 % hold the truth, in per cent, by the scale of the aggregation bias. The defaults are "
-        "1.5 and 0.2. These elections chose them, so see `new_zealand.md` for elections that did not."
+        "1.5 and 0.3. These elections chose them, so see `new_zealand.md` for elections that did not."
     )
     return as_markdown("Settings of ecological inference", about, summary(rows))

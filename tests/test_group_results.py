@@ -3,7 +3,15 @@
 import json
 
 import pytest
-from benchmarks import ecological_simulation, election_groups, new_zealand, new_zealand_settings
+from benchmarks import (
+    ecological_simulation,
+    election_groups,
+    new_zealand,
+    new_zealand_sensitivity,
+    new_zealand_settings,
+    new_zealand_strata,
+    robinson,
+)
 from benchmarks.rows import RESULTS
 
 
@@ -11,7 +19,18 @@ def rows_of(name):
     return [json.loads(line) for line in (RESULTS / f"{name}.jsonl").read_text().splitlines()]
 
 
-@pytest.mark.parametrize("benchmark", [ecological_simulation, election_groups, new_zealand, new_zealand_settings])
+@pytest.mark.parametrize(
+    "benchmark",
+    [
+        ecological_simulation,
+        election_groups,
+        new_zealand,
+        new_zealand_sensitivity,
+        new_zealand_settings,
+        new_zealand_strata,
+        robinson,
+    ],
+)
 def test_the_page_is_that_of_its_rows(benchmark):
     name = benchmark.__name__.rpartition(".")[2]
     assert benchmark.page(rows_of(name)) == (RESULTS / f"{name}.md").read_text()
@@ -31,3 +50,20 @@ def test_both_shares_of_the_southern_counties_are_close_and_inside_their_interva
     for i, truth in enumerate(row["truth"]):
         assert abs(row["shares"]["share"][i] - truth) <= 0.03
         assert row["shares"]["low"][i] <= truth <= row["shares"]["high"][i]
+
+
+def test_intervals_over_several_districts_hold_and_pools_without_strata_do_too_or_give_a_warning():
+    for row in new_zealand_strata.summary(rows_of("new_zealand_strata")):
+        assert float(row["held (%), all"]) >= 90
+        if row["held (%)"]:
+            assert float(row["held (%)"]) >= 90
+
+
+def test_strata_give_robinsons_counties_the_right_sign_and_hold_the_truth():
+    truth, pooled, strata, covariate = rows_of("robinson")
+    assert pooled["difference"] < 0 < truth["difference"]
+    assert pooled["warned"]
+    for row in (strata, covariate):
+        assert row["difference"] > 0
+        for share, (low, high) in zip(truth["shares"], row["intervals"], strict=True):
+            assert low <= share <= high
