@@ -2,8 +2,8 @@
 
 For each pair of groups and outcome, the correlation that explains the error of the estimated difference; and how
 many intervals with the default aggregation bias hold the truth. Rows go to
-``results/new_zealand_sensitivity.jsonl``, their table to ``results/new_zealand_sensitivity.md``; districts that are
-there already are not run again.
+``results/new_zealand_sensitivity.jsonl``, their table to ``results/new_zealand_sensitivity.md``; districts that
+are there already are not run again.
 """
 
 from itertools import combinations

@@ -219,7 +219,7 @@ def estimate_row_shares(
         return np.stack(columns, axis=1).reshape(shape).astype(np.float64)
 
     cells, before = sum_rows(matched), sum_rows(predicted)
-    overdispersion = _overdispersion(bags, matched, predicted)
+    overdispersion = _estimate_overdispersion(bags, matched, predicted)
     members, results = cells.sum(axis=2), bags.totals[:, None] * bags.proportions
     low, high = bound_cells(members, results)
 
@@ -239,7 +239,7 @@ def estimate_row_shares(
         name: cell_covariance(
             (
                 (spread, np.ones((len(spread), 1)))
-                for spread in _spreads(bags, matched, place, len(groups), chosen)
+                for spread in _sum_spreads(bags, matched, place, len(groups), chosen)
             ),
             overdispersion,
             max(1, len(chosen) - 1) * (bags.n_classes - 1),
@@ -282,7 +282,7 @@ def sum_group_weights(group_of_row: Index, weights: Table, groups: Sequence[Hash
     return sizes
 
 
-def _overdispersion(bags: Bags, matched: Table, predicted: Table) -> float:
+def _estimate_overdispersion(bags: Bags, matched: Table, predicted: Table) -> float:
     logs = np.log(np.maximum(matched, 1e-300)) - np.log(predicted)
     degrees = max(1, bags.n_bags - 1) * (bags.n_classes - 1)
     return max(1.0, float(2 * (bags.row_weights[:, None] * matched * logs).sum() / degrees))
@@ -305,7 +305,7 @@ def _bags_by_stratum(bags: Bags, strata: tuple[Index, Sequence[Hashable]] | None
     return {name: np.flatnonzero(lowest == place) for place, name in enumerate(names)}
 
 
-def _spreads(bags: Bags, matched: Table, place: Index, n_groups: int, chosen: Index) -> Iterator[Table]:
+def _sum_spreads(bags: Bags, matched: Table, place: Index, n_groups: int, chosen: Index) -> Iterator[Table]:
     """Σ_j w_j (diag q_j − q_j q_jᵀ) over the rows of each bag and group, some of the chosen bags at a time."""
     n_classes, weights = matched.shape[1], bags.row_weights
     at_once = max(1, _NUMBERS_AT_ONCE // (n_groups * n_classes**2))

@@ -15,12 +15,15 @@ from llpgan.report.displays import (
     ProportionDisplay,
     ReliabilityDisplay,
 )
+from llpgan.report.group_counts import BoundsDisplay, DifferencesDisplay, SensitivityDisplay
 from llpgan.report.monitoring import MonitorDisplay, monitor_page
 from llpgan.report.page import InspectionPage, comparison_page, evaluation_page, render, shares_page, write_report
 from llpgan.utils.old_names import getattr_of_old_names
 
 __all__ = [
+    "BoundsDisplay",
     "ComparisonDisplay",
+    "DifferencesDisplay",
     "GroupSharesDisplay",
     "InspectionPage",
     "LearningCurveDisplay",
@@ -28,6 +31,7 @@ __all__ = [
     "ProportionDisplay",
     "ReliabilityDisplay",
     "ReportContent",
+    "SensitivityDisplay",
     "collect_content",
     "comparison_page",
     "evaluation_page",

@@ -31,7 +31,7 @@ from llpgan.report.text import format_count, format_percent
 _MOST_LINES = 300  # of a tomography plot; the largest units
 _MOST_STRATA = 30  # of a chart; the largest
 _MOST_BOUNDS = 6  # plots of bounds on a page
-USUAL_CORRELATION = 0.1  # 95 % of differences between groups in New Zealand (results/new_zealand.md)
+USUAL_CORRELATION = 0.18  # 95 % of differences between groups in New Zealand (results/new_zealand_sensitivity.md)
 _STRONGEST = 0.6  # correlation that the sensitivity plot shows
 
 
@@ -45,14 +45,16 @@ class BoundsDisplay(Display):
 
     Parameters
     ----------
-    group, outcome : str
-        Their names.
+    group : str
+        The name of the group.
+    outcome : str
+        The name of the outcome.
     ends : ndarray of shape (n_units, 2, 2)
         The two ends of the line of each unit: the share in the group, and that in the rest.
     sizes : ndarray of shape (n_units,)
         The number of people in each unit.
-    estimate : tuple of float or None
-        The estimated shares in the group and in the rest, over all units.
+    estimate : tuple of float, default=None
+        The estimated shares in the group and in the rest, over all units; None if there is no estimate.
 
     Attributes
     ----------
@@ -190,8 +192,12 @@ class DifferencesDisplay(Display):
         The two groups of each row of the table.
     outcomes : sequence of str
         The outcome of each row.
-    differences, low, high : ndarray of shape (n_rows,)
-        The difference of the shares, and the ends of its interval; NaN if there is none.
+    differences : ndarray of shape (n_rows,)
+        The difference of the shares.
+    low : ndarray of shape (n_rows,)
+        The lower ends of the intervals; NaN if there is none.
+    high : ndarray of shape (n_rows,)
+        The upper ends of the intervals; NaN if there is none.
 
     Attributes
     ----------
@@ -288,8 +294,10 @@ class SensitivityDisplay(Display):
     ----------
     title : str
         What differs.
-    difference, reach : float
-        See :class:`~llpgan.ecological.Sensitivity`.
+    difference : float
+        The estimated difference.
+    reach : float
+        Its bias for r / √(1 − r²) = 1; see :class:`~llpgan.ecological.Sensitivity`.
     critical : float
         The correlation with which the difference can vanish.
 
