@@ -8,8 +8,10 @@ by labels. Rows go to ``results/sets_from_bags.jsonl`` and ``results/calibration
 there already are not run again.
 """
 
+import json
 from functools import cache
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -35,10 +37,7 @@ TRAINED_ON, BAG_SIZE = 12_000, 16
 
 
 def run() -> list[Row]:
-    cells = product(PROBLEMS, ("probability",), SIZES, DRAWS)
-    sets = measured_rows(
-        RESULTS / "sets_from_bags.jsonl", ("problem", "score", "bag_size", "draw"), cells, measure_sets
-    )
+    sets = measure_all_sets(RESULTS / "sets_from_bags.jsonl")
     cells = product(PROBLEMS, SIZES, CALIBRATION_DRAWS)
     calibrated = measured_rows(
         RESULTS / "calibration_from_bags.jsonl", ("problem", "bag_size", "draw"), cells, measure_calibration
@@ -50,7 +49,7 @@ def run() -> list[Row]:
         f"{BAG_SIZE}; sets and calibrators from {N_ROWS:,} other rows in bags, drawn with replacement; made from "
         "`sets_from_bags.jsonl` and `calibration_from_bags.jsonl` by `python -m benchmarks sets_from_bags`.\n\n"
         f"Sets of {LEVEL:.0%}, {len(DRAWS)} draws. *Reached*: in how many draws the coverage over all other rows "
-        "is at least 90 %. *By labels*: split conformal sets from the labels of the same rows, whose coverage is 90 % "
+        "is at least 90 %. *By labels*: conformal sets from labels of the same rows, whose coverage is 90 % "
         "on average.\n\n"
     )
     page = (
@@ -64,6 +63,20 @@ def run() -> list[Row]:
     )
     write_aside(RESULTS / "sets_from_bags.md", page)
     return summary
+
+
+def measure_all_sets(path: Path) -> list[Row]:
+    """Measure what the file does not have yet, draw by draw, and add a line for each cell."""
+    rows = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+    done = {(row["problem"], row["bag_size"], row["draw"]) for row in rows}
+    with path.open("a", encoding="utf-8") as file:
+        for draw, problem, bag_size in product(DRAWS, PROBLEMS, SIZES):
+            if (problem, bag_size, draw) not in done:
+                cell = {"problem": problem, "score": "probability", "bag_size": bag_size, "draw": draw}
+                rows.append(cell | measure_sets(**cell))
+                file.write(json.dumps(rows[-1]) + "\n")
+                file.flush()
+    return rows
 
 
 @cache

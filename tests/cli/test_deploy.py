@@ -65,6 +65,13 @@ def test_predictions_have_a_column_of_sets(capsys):
     assert "has no prediction sets: call conformalize(bags)" in capsys.readouterr().err
 
 
+def test_evaluate_estimates_coverage_and_calibration(capsys):
+    assert main.main(["evaluate", "with_sets", *options("now"), "--coverage", "0.9"]) == 0
+    said = capsys.readouterr().out
+    for figure in ("coverage of sets, from bags alone", "classes per set", "calibration error, from bags alone"):
+        assert figure in said
+
+
 def test_training_bags_are_refused(capsys):
     assert main.main(["conformalize", "model", *options("train"), "--out", "wrong"]) == 1
     assert "200 of these 200 bags are among those that the model was trained on" in capsys.readouterr().err

@@ -72,3 +72,15 @@ def test_few_bags_and_unknown_kinds_are_refused():
         fit_calibrator(bags.subset(range(10)), probabilities[:160])
     with pytest.raises(ValueError, match="kind must be one of temperature, vector, isotonic, got 'platt'"):
         fit_calibrator(bags, probabilities, kind="platt")
+
+
+def test_a_reliability_diagram_needs_no_labels():
+    from matplotlib.figure import Figure
+
+    from llpgan import MeanMap
+    from llpgan.report import ReliabilityDisplay
+
+    train, held_out = draw(1600, np.random.default_rng(6))[0], draw(4800, np.random.default_rng(7))[0]
+    display = ReliabilityDisplay.from_bags(MeanMap().fit_bags(train), held_out, ax=Figure().add_subplot())
+    assert len(display.errors) == len(display.bins) > 3
+    assert sum(group.n for group in display.bins) == 4800

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -22,20 +23,28 @@ from llpgan.cli.fit import (
 from llpgan.cli.main import make_visible
 from llpgan.cli.options import passes_on
 from llpgan.evaluation import (
+    BagCalibration,
     BagScores,
     Estimate,
     Inspection,
     LabelScores,
     LearningCurve,
     RandomnessTest,
+    SetScores,
     Verdict,
     bag_scores,
+    estimate_calibration,
     inspect_bags,
     judge_without_labels,
     label_scores,
     learning_curve,
     randomness_test,
+    set_scores,
 )
+from llpgan.evaluation.calibrate import LEAST_BAGS
+from llpgan.evaluation.count_regression import NotRandomError
+from llpgan.evaluation.intervals import share
+from llpgan.evaluation.sets import summarize_sets
 from llpgan.methods.base import LLPClassifier
 from llpgan.persistence.model import files_of_model
 from llpgan.report import InspectionPage, evaluation_page
@@ -52,6 +61,9 @@ class Evaluation:
     verdict: Verdict | None
     classes: list[Any]
     overall: BagScores | None = None  # of predicting the overall shares for every row
+    calibration: BagCalibration | None = None
+    sets: SetScores | None = None
+    coverage_by_label: Estimate | None = None
 
     @property
     def by_bag(self) -> BagScores | None:
@@ -76,6 +88,14 @@ class Evaluation:
             found["log loss, from bags alone"] = self.verdict.scores.log_loss
             for k, name in enumerate(self.classes):
                 found[f"recall of {name}, from bags alone"] = self.verdict.scores.recall.at(k)
+        if self.calibration is not None:
+            found["calibration error, from bags alone"] = self.calibration.error
+            found["confidence minus accuracy, from bags alone"] = self.calibration.overconfidence
+        if self.sets is not None:
+            found["coverage of sets"] = self.coverage_by_label
+            found["coverage of sets, from bags alone"] = self.sets.coverage
+            found["classes per set"] = Estimate(self.sets.mean_size)
+            found["share of sets of one class"] = Estimate(self.sets.share_single)
         return {name: estimate for name, estimate in found.items() if estimate is not None}
 
 
@@ -90,6 +110,7 @@ def evaluate(
     counts: str | None = None,
     partial: bool = False,
     within: bool = False,
+    coverage: float | None = None,
     image: str | None = None,
     resize: bool = False,
     out: str | None = None,
@@ -118,6 +139,8 @@ def evaluate(
         Whether an empty cell of ``proportions`` stands for a share that is not known.
     within : bool, default=False
         Whether the shares or counts of a bag with empty cells are those within the classes that are given.
+    coverage : float, default=None
+        The level of the prediction sets to evaluate, such as 0.9. None means that sets are not evaluated.
     image : str, default=None
         The column that holds the paths of images. None means the same name as in the training.
     resize : bool, default=False
@@ -138,7 +161,7 @@ def evaluate(
     with outputs[0] as aside, outputs[1] as page:
         loaded, rows = open_model(model, data, image, resize, ids=() if bag is None else check_names(bag, "bag"))
         spec = TableSpec(bag=bag, proportions=proportions, counts=counts, partial=partial, within=within)
-        found = score_model(loaded, rows, label, label_names, spec)
+        found = score_model(loaded, rows, label, label_names, spec, coverage)
         _show(found)
         if aside is not None:
             aside.write_text(json.dumps(_as_json(found), indent=2) + "\n")
@@ -153,6 +176,7 @@ def score_model(
     label: str | None,
     label_names: Sequence[str] = (),
     spec: TableSpec | None = None,
+    coverage: float | None = None,
 ) -> Evaluation:
     """The scores for which the truth is given."""
     by_bags = spec is not None and bool(spec.tables_of_bags)
@@ -163,15 +187,29 @@ def score_model(
         refuse_learned(model, label)
         truth = labels_as_classes(label_values(rows, label), model.classes_, label, label_names)
     bags = shared_bags(rows, model.classes_, spec) if spec is not None and by_bags else None
+    if coverage is not None:
+        model.require_sets().select_thresholds(coverage)
     instances = read_instances(model, rows)
     probabilities = model.predict_encoded(instances)
+    calibration, sets, covered = None, None, None
+    if bags is not None:
+        bags = replace(bags, instances=instances, features=_names(model))
+        with suppress(NotRandomError):
+            calibration = estimate_calibration(bags, probabilities) if bags.n_bags >= LEAST_BAGS else None
+    if coverage is not None:
+        inside = model.require_sets().contain(probabilities, coverage)
+        sets = summarize_sets(inside, None) if bags is None else set_scores(bags, probabilities, inside)
+        if truth is not None:
+            hits = inside[truth[:, None] == model.classes_]
+            covered = share(int(hits.sum()), len(hits))
     return Evaluation(
         by_label=None if truth is None else label_scores(truth, probabilities, model.classes_),
-        verdict=None
-        if bags is None
-        else judge_without_labels(replace(bags, instances=instances, features=_names(model)), probabilities),
+        verdict=None if bags is None else judge_without_labels(bags, probabilities),
         classes=model.classes_.tolist(),
         overall=None if bags is None else bag_scores(bags, np.broadcast_to(bags.prior, probabilities.shape)),
+        calibration=calibration,
+        sets=sets,
+        coverage_by_label=covered,
     )
 
 

@@ -473,7 +473,8 @@ def _sentences(now: Snapshot, changes: Sequence[Change], n_looks: int) -> list[s
             found.append(_WORDS[change.name].format(then=change.then, now=change.now))
         elif change.kind == "figure" and change.name in ("accuracy", "bag error"):
             found.append(
-                f"The {change.name} shows no significant change: it was {change.then} and is {change.now}."
+                f"The {change.name} was {change.then} and is {change.now}: no significant change "
+                f"(p = {change.p_value:.2g}, limit {change.limit:.2g})."
             )
     for kind, what in (("class", "Shares of classes"), ("column", "Columns")):
         moved = sorted((c for c in changes if c.kind == kind and c.is_significant), key=lambda c: -abs(c.size))

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from llpgan.bags import Bags
 from llpgan.deep.epochs import kept_epoch
-from llpgan.evaluation import LearningCurve, label_scores
+from llpgan.evaluation import LearningCurve, estimate_calibration, label_scores
 from llpgan.evaluation.by_bags import bag_scores
 from llpgan.evaluation.by_labels import CalibrationBin
 from llpgan.evaluation.compare import OVERALL, SCORES_IN_WORDS, Comparison, Result
@@ -793,12 +793,15 @@ def _side(ax: Axes) -> float:
 class ReliabilityDisplay(Display):
     """The accuracy of predictions against their confidence, in ten groups of instances.
 
-    Make one with :meth:`from_estimator` or :meth:`from_predictions`; both need labels of instances.
+    Make one with :meth:`from_estimator` or :meth:`from_predictions`, which need labels of instances, or with
+    :meth:`from_bags`, which needs held-out random bags.
 
     Parameters
     ----------
     bins : sequence of CalibrationBin
         Instances of which the classifier is about equally sure: how sure, how often right, how many.
+    errors : sequence of float, default=()
+        The standard errors of the accuracies, if they are estimates from bags.
 
     Attributes
     ----------
@@ -819,6 +822,30 @@ class ReliabilityDisplay(Display):
     """
 
     bins: Sequence[CalibrationBin]
+    errors: Sequence[float] = ()
+
+    @classmethod
+    def from_bags(cls, estimator: LLPClassifier, bags: Bags, *, ax: Axes | None = None) -> Self:
+        """Estimate the accuracy of each group of instances from random bags, without labels.
+
+        Parameters
+        ----------
+        estimator : LLPClassifier
+            A fitted model.
+        bags : Bags
+            Random bags that the model was not trained on.
+        ax : matplotlib.axes.Axes, default=None
+            The axes to draw on; those of a new figure by default.
+
+        Returns
+        -------
+        ReliabilityDisplay
+            The display, with 95 % intervals.
+        """
+        found = estimate_calibration(bags, estimator.predict_proba(bags))
+        numbers = np.rint(found.shares * len(bags.instances)).astype(int).tolist()
+        groups = zip(found.confidences.tolist(), found.accuracies.tolist(), numbers, strict=True)
+        return cls([CalibrationBin(*group) for group in groups], found.errors.tolist()).plot(ax)
 
     @classmethod
     def from_estimator(cls, estimator: LLPClassifier, X: Any, y: ArrayLike, *, ax: Axes | None = None) -> Self:
@@ -881,9 +908,12 @@ class ReliabilityDisplay(Display):
         """
         ax, colours = axes_or_new(ax), palette or Palette.of_matplotlib()
         sure, right, n = np.array(self.bins, dtype=np.float64).T
-        low = min(sure.min(), right.min()) - 0.05
+        low = max(0.0, min(sure.min(), right.min())) - 0.05
         ax.plot([low, 1], [low, 1], color=colours.soft, linewidth=1, linestyle=DASHED)
-        ax.plot(sure, right, color=colours.blue, linewidth=1.2)
+        if self.errors:
+            ax.errorbar(sure, right, 1.96 * np.array(self.errors), fmt="none", ecolor=colours.blue, alpha=0.6)
+        else:
+            ax.plot(sure, right, color=colours.blue, linewidth=1.2)
         areas = 24 + 180 * n / n.max()
         ax.scatter(sure, right, areas, color=colours.blue, linewidths=0, alpha=0.75, gid="groups")
         ax.set(xlabel="how sure the classifier is", ylabel="how often it is right", aspect="equal")
