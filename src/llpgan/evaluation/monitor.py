@@ -63,8 +63,10 @@ class Snapshot:
     ----------
     time : str
         When the look was taken, in ISO format.
-    n_bags, n_rows : int
-        The numbers of bags and rows.
+    n_bags : int
+        The number of bags.
+    n_rows : int
+        The number of rows.
     why : str
         Why the accuracy cannot be estimated. Empty if it can.
     level : float or None

@@ -334,7 +334,18 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def require_sets(self) -> "PredictionSets":
-        """The thresholds of prediction sets; an error if there are none."""
+        """Return the thresholds of prediction sets.
+
+        Returns
+        -------
+        PredictionSets
+            The thresholds.
+
+        Raises
+        ------
+        ValueError
+            If the model was not conformalized.
+        """
         check_is_fitted(self, "classes_")
         sets: PredictionSets | None = getattr(self, "sets_", None)
         if sets is None:
@@ -345,7 +356,18 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return sets
 
     def refuse_training_bags(self, bags: Bags) -> None:
-        """Refuse bags that the model was trained on, where held-out ones are needed."""
+        """Refuse bags that the model was trained on, where held-out ones are needed.
+
+        Parameters
+        ----------
+        bags : Bags
+            The bags.
+
+        Raises
+        ------
+        ValueError
+            If some of the bags are among those of the training.
+        """
         check_is_fitted(self, "classes_")
         refuse_other_than_bags(bags, "bags")
         if (known := getattr(self, "training_bags_", None)) is None:

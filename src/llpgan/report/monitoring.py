@@ -135,8 +135,10 @@ def monitor_page(report: MonitorReport, title: str, method: str) -> str:
     ----------
     report : MonitorReport
         The comparison with the reference.
-    title, method : str
-        The title of the page, and the name of the method.
+    title : str
+        The title of the page.
+    method : str
+        The name of the method.
 
     Returns
     -------
