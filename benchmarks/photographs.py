@@ -75,11 +75,11 @@ RUNS = {
     "cifar100-16": Run("cifar100", 16, 16, train_rows=10_000),
     "cifar100-labels": Run("cifar100", 1, 16, train_rows=10_000),
 }
-ABOUT = """Error on the official test images after the last epoch, in per cent, for a random split of the training
-images into bags. "default" is `photo_classifier` with all settings at their defaults but for the number of epochs
-(for SVHN shifts without flips, and on CIFAR-10 without bags set apart for calibration). "paper" has the paper's nine
-layers with batch normalization and Muon, without augmentation. Measured by `python -m benchmarks photographs`, on
-one thread."""
+ABOUT = """Error on the official test images after the last epoch, in per cent, for a random split of the
+training images into bags. "default" is `photo_classifier` with all settings at their defaults but for the
+number of epochs (for SVHN shifts without flips, and on CIFAR-10 without bags set apart for calibration).
+"paper" has the nine layers of the paper with batch normalization and Muon, without augmentation. Measured by
+`python -m benchmarks photographs`, on one thread."""
 
 
 def measured(name: str, run: Run) -> Row:
