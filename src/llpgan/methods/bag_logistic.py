@@ -231,7 +231,7 @@ class BagLogistic(ClassicalClassifier):
 
     def _fit_plain(self, bags: Bags, blocks: list[BagBlock], random: np.random.RandomState) -> None:
         """Average the classifiers of bootstrap samples; refine their mean if asked for with too few bags."""
-        draws = np.ones((1, bags.n_bags))  # without resamples, each bag once
+        draws: Array = np.ones((1, bags.n_bags))  # without resamples, each bag once
         if self.n_resamples > 0:
             draws = random.multinomial(bags.n_bags, np.full(bags.n_bags, 1 / bags.n_bags), size=self.n_resamples)
         points, self.refinement_ = self._solve(bags, blocks, draws), None

@@ -140,8 +140,8 @@ def refine_linear(
         blocks,
         shares,
         np.tile(weights, (len(candidates), 1)),
-        np.array([candidates[k].power for k in number]),
-        np.array([candidates[k].penalty for k in number]),
+        np.array([candidate.power for candidate in candidates])[number],
+        np.array([candidate.penalty for candidate in candidates])[number],
     )
     searches = Searches(loss, np.tile(starts.reshape(n_chains, -1), (len(candidates), 1)), _TOL)
     for k, candidate in enumerate(candidates):
