@@ -295,11 +295,6 @@ WRONG_RESULTS = {
         {},
         "{results}: bag 'Ohio': the value nan of class 'other' is not a number",
     ),
-    "percent": (
-        HALF.replace("0.5", "50"),
-        {},
-        "{results}: bag 'Iowa': the value 50 of class 'other' is above one (counts go in as counts, percentages",
-    ),
     "text": (
         HALF.replace("Ohio,0.5", "Ohio,half"),
         {},

@@ -28,7 +28,16 @@ from llpgan.bags.checks import (
 from llpgan.bags.grouping import RowsInOrder, count_if_sorted, rows_of_bags
 from llpgan.bags.known_shares import KnownShares, parse_known_shares
 from llpgan.bags.on_disk import StoredInstances
-from llpgan.utils.arrays import Array, check_argument, check_class_names, check_labels, check_numbers, is_frame
+from llpgan.utils.arrays import (
+    Array,
+    check_argument,
+    check_class_names,
+    check_labels,
+    check_numbers,
+    is_frame,
+    is_number,
+    refuse_masked,
+)
 from llpgan.utils.messages import html_table
 
 if TYPE_CHECKING:
@@ -37,6 +46,7 @@ if TYPE_CHECKING:
 
 _SHOWN = 10  # bags and classes in a notebook
 _ROWS_AT_ONCE = 2**14  # of sums over bags, so that no second table of instances is made
+_BYTES_AT_ONCE = 2**24  # of instances that are hashed
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,10 +129,10 @@ class Bags:
         if self.weights is not None:
             object.__setattr__(self, "weights", check_weights(self.weights, len(self.bag_index), "weights"))
             refuse_weightless_bag(self.totals, self.bag_ids)
-            if self.known is not None:  # a row of weight three is three rows, also beside noise
-                object.__setattr__(self, "known", replace(self.known, sizes=self.totals))
             if (self.weights == 1).all():
                 object.__setattr__(self, "weights", None)
+        if self.known is not None:  # noise is weighed against the rows that are here, as often as they count
+            object.__setattr__(self, "known", replace(self.known, sizes=self.totals))
         if self.bag_weights is not None:
             found = check_weights(self.bag_weights, self.n_bags, "bag_weights")
             object.__setattr__(self, "bag_weights", None if (found == 1).all() else found)
@@ -151,6 +161,7 @@ class Bags:
         within: bool = False,
         proportions_sd: float | None = None,
         weight: str | None = None,
+        long: Sequence[str] | None = None,
         tolerance: float = 0.01,
     ) -> "Bags":
         """Make bags from a table of rows and a table of the proportions or counts of the bags.
@@ -201,6 +212,9 @@ class Bags:
         weight : str, default=None
             A column that says how much each row counts in its bag: survey weights, or counts of identical rows. It
             is never used as a feature.
+        long : sequence of str, default=None
+            The columns of the class and of its share, if ``proportions`` or ``counts`` has one row for each bag
+            and class. None means one row per bag and one column per class.
         tolerance : float, default=0.01
             Proportions whose sum differs from one by at most this much are normalized; larger differences raise an
             error.
@@ -241,6 +255,7 @@ class Bags:
             within=within,
             proportions_sd=proportions_sd,
             weight=weight,
+            long=long,
             tolerance=tolerance,
         )
         return bags_from_tables(instances, spec)
@@ -503,7 +518,7 @@ class Bags:
         >>> bags.weights, bags.bag_weights
         (array([1. , 0.5, 0.5]), array([0.75, 0.5 ]))
         """
-        table, entries = _as_instances(instances), np.asarray(rows)
+        table, entries = _as_instances(instances), refuse_masked(rows, "rows")
         in_range = entries.dtype.kind in "iu" and entries.ndim == 1
         if not in_range or not ((entries >= 0) & (entries < len(table))).all():
             raise ValueError(f"rows must be positions from 0 to {len(table) - 1}, one per entry")
@@ -540,7 +555,7 @@ class Bags:
         chosen, given = check_labelled_rows(rows, labels, len(self.bag_index))
         for place in np.flatnonzero(~np.isin(given, self.classes)).tolist():
             raise ValueError(f"labels: {given[place].item()!r} is not one of the classes {self.classes.tolist()}")
-        if not 0 < weight < np.inf:
+        if not is_number(weight) or weight <= 0:
             raise ValueError(f"weight must be a number above 0, got {weight!r}")
         counts = np.ones(self.n_bags) if self.bag_weights is None else self.bag_weights
         shares = (given[:, None] == self.classes).astype(np.float64)
@@ -635,16 +650,45 @@ class Bags:
 
     @cached_property
     def digest(self) -> str:
-        """A short name of the data, by which a run knows its own checkpoints: of all bags and a thousand rows."""
-        rows = self.instances[:: max(1, len(self.instances) // 1000)]
-        parts: list[Array] = [self.proportions, self.bag_index, np.array(self.instances.shape), rows]
-        parts += [] if self.weights is None else [self.weights]
-        parts += [] if self.bag_weights is None else [self.bag_weights]
-        parts += [] if self.known is None else [self.known.lower, self.known.upper]
-        parts += [] if self.known is None or self.known.sd is None else [self.known.sd]
-        parts += [] if self.known is None or self.known.within is None else [self.known.within]
-        content = b"".join(np.ascontiguousarray(part).tobytes() for part in parts)
-        return hashlib.blake2b(content, digest_size=8).hexdigest()
+        """A hash of all rows and all that is known of the bags, by which a run recognizes its checkpoints."""
+        known = self.known
+        constraints = [] if known is None else [known.lower, known.upper, known.sd, known.within]
+        digest = hashlib.blake2b(digest_size=8)
+        for part in (self.proportions, self.bag_index, self.weights, self.bag_weights, *constraints):
+            digest.update(b"none" if part is None else np.ascontiguousarray(part).tobytes())
+        digest.update(f"{self.classes.tolist()}{self.instances.shape}{self.instances.dtype.str}".encode())
+        n_rows = max(1, _BYTES_AT_ONCE // max(1, self.instances[:1].nbytes))
+        for start in range(0, len(self.instances), n_rows):
+            digest.update(np.ascontiguousarray(self.instances[start : start + n_rows]).tobytes())
+        return digest.hexdigest()
+
+    def drop_weightless(self) -> Self:
+        """Return the bags without rows and bags of weight zero, which no method may learn anything from.
+
+        Returns
+        -------
+        Bags
+            The same object if there are none.
+
+        Examples
+        --------
+        >>> bags = Bags.from_labels([[1.0], [9.0]], [0, 1], groups=["a", "a"], weights=[1, 0])
+        >>> bags.drop_weightless().instances
+        array([[1.]])
+        """
+        counts = np.ones(len(self.bag_index), dtype=bool)
+        if self.weights is not None:
+            counts &= self.weights > 0
+        if self.bag_weights is not None:
+            counts &= (self.bag_weights > 0)[self.bag_index]
+        if counts.all():
+            return self
+        if not isinstance(self.instances, StoredInstances):
+            return self.part(counts)
+        rows = np.flatnonzero(counts)
+        return replace(
+            replace(self, instances=np.empty((len(counts), 1))).part(rows), instances=self.instances.select(rows)
+        )
 
     def rows_of(self, bag: int) -> NDArray[np.int64]:
         """Return the rows of one bag.
@@ -816,7 +860,7 @@ def _keyed(
     if "proportions" in there and "counts" in there:
         raise ValueError("give either proportions or counts, and not both")
     if not there:
-        raise ValueError("give either proportions or counts, and not both")
+        raise ValueError("nothing is known of the bags: give their proportions, counts or bounds (lower, upper)")
     tables, named = {}, None
     for name, table in there.items():
         with check_argument(name):

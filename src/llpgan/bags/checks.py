@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from llpgan.bags.grouping import count_if_sorted
-from llpgan.utils.arrays import Array, check_argument, check_numbers
+from llpgan.utils.arrays import Array, check_argument, check_numbers, refuse_masked
 
 Table = NDArray[np.float64]
 _CHUNK_BYTES = 2**24
@@ -62,7 +62,7 @@ def check_same_length(name: str, values: Any, other_name: str, other: Any) -> No
 
 def check_positions(which: Any, what: str, n: int) -> NDArray[np.int64]:
     """Different positions among n things, in order; or those where a truth value for each of them is true."""
-    given = np.asarray(which)
+    given = refuse_masked(which, f"{what}s")
     if given.dtype == bool:
         check_same_length(f"{what}s", range(n), "truth values", given)
         given = np.flatnonzero(given)
@@ -78,7 +78,7 @@ def check_positions(which: Any, what: str, n: int) -> NDArray[np.int64]:
 
 def check_labelled_rows(rows: Any, labels: Any, n_rows: int) -> tuple[NDArray[np.int64], Array]:
     """The positions of rows whose labels are known, in order, and the label of each."""
-    chosen, where, given = check_positions(rows, "row", n_rows), np.asarray(rows), np.asarray(labels)
+    chosen, where, given = check_positions(rows, "row", n_rows), np.asarray(rows), refuse_masked(labels, "labels")
     check_same_length("labels", given, "rows", chosen)
     return chosen, given if where.dtype == bool else given[np.argsort(where)]
 
@@ -131,7 +131,10 @@ def check_proportions(
     """The proportions, renormalised where they sum to one within the tolerance; refused where they do not."""
     if len(table) != len(bag_ids):
         raise ValueError(f"{len(table)} rows of proportions, but {len(bag_ids)} bags")
-    unknown = "is not a number; Bags.from_arrays and tables take shares that are not known (partial) (within)"
+    unknown = (
+        "is not a number; if the share is not known, say so (partial), or (within) if the others are those within "
+        "the classes that are given"
+    )
     _refuse(np.isnan(table), table, bag_ids, unknown, classes)
     _refuse(~np.isfinite(table), table, bag_ids, "is not a number", classes)
     _refuse(table < 0, table, bag_ids, "is negative", classes)
@@ -189,6 +192,8 @@ def check_weights(given: Any, n_rows: int, name: str = "sample_weight") -> Table
             raise ValueError(f"{name} has shape {found.shape}, but there are {n_rows} rows")
         for row in np.flatnonzero(~(np.isfinite(found) & (found >= 0))):
             raise ValueError(f"{name} must be finite and not negative, but row {row} has {found[row]}")
+        for row in np.flatnonzero(found > LARGEST):
+            raise ValueError(f"{name} must be at most {LARGEST:.0e}, but row {row} has {found[row]:g}: divide all")
         if found.sum() == 0:
             raise ValueError(f"{name} must not all be zero")
         return found

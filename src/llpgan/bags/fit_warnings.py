@@ -24,6 +24,7 @@ _CONSTANT = 1e-3
 _JUDGED_BY = 5_000  # rows
 _FEWEST_BAGS = 50  # fewer whole bags than these would not show how bags differ
 _EXPLAINED = 0.1  # of how bags differ: with less, a method has learned next to nothing
+_SURELY = 3.0  # standard errors
 _ALIKE = 1e-9  # squared differences between bags: with less, all are alike
 _LOST = 0.01  # spread of features or logits, relative to their size; one part in 256 is bfloat16's resolution
 SAME_SHARE = 1e-9  # shares that differ by no more differ by rounding
@@ -310,12 +311,32 @@ def warn_if_little_learned(
     missing : ndarray or float, default=0.0
         The share of each bag's rows that is missing, where bags are samples.
     """
+    if (collapse := warn_of_collapse(method, probabilities, prior, bags.classes)) is not None:
+        return collapse
     means = bags.means(probabilities)
-    noise = sampling_noise(bags, probabilities, missing)
-    explained = explained_share(bags.nearest_shares(means), means, prior, noise)
-    return warn_of_collapse(method, probabilities, prior, bags.classes) or hardly_better_than_prior(
-        method, explained
-    )
+    given, noise = bags.nearest_shares(means), sampling_noise(bags, probabilities, missing)
+    if beats_prior_in_small_bags(bags.totals, given, means, prior):
+        return None
+    return hardly_better_than_prior(method, explained_share(given, means, prior, noise))
+
+
+def beats_prior_in_small_bags(sizes: Array, proportions: Array, predicted: Array, prior: Array) -> bool:
+    """Whether bags differ mainly by the chance of their few rows, and predictions surely beat the prior.
+
+    Of such differences even the best model explains only a small part: of bags of one row, as much as of labels.
+
+    >>> labels = np.eye(2)[np.tile([0, 1], 500)]
+    >>> slightly_right = 0.5 + 0.1 * (labels - 0.5)
+    >>> beats_prior_in_small_bags(np.ones(1000), labels, slightly_right, np.array([0.5, 0.5]))
+    True
+    >>> beats_prior_in_small_bags(np.full(1000, 100), labels, slightly_right, np.array([0.5, 0.5]))
+    False
+    """
+    differences = ((proportions - prior) ** 2).sum(axis=1)
+    by_chance = (prior * (1 - prior)).sum() / sizes
+    gains = differences - ((proportions - predicted) ** 2).sum(axis=1)
+    error = gains.std() / np.sqrt(len(gains))
+    return bool(by_chance.mean() > differences.mean() / 2 and gains.mean() > _SURELY * error)
 
 
 def sample_bags(bags: Bags) -> tuple[Bags, Array | float]:

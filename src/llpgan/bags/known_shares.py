@@ -301,8 +301,13 @@ def interval_middles(lower: Table, upper: Table) -> Table:
     return found / found.sum(axis=1, keepdims=True)
 
 
-def from_partial(table: Table, bag_ids: Sequence[Hashable], classes: Sequence[Hashable]) -> tuple[Table, Table]:
-    """Bounds of shares of which some are not known, NaN: each of those is at most what the known ones leave."""
+def from_partial(
+    table: Table, bag_ids: Sequence[Hashable], classes: Sequence[Hashable], tolerance: float
+) -> tuple[Table, Table]:
+    """Bounds of shares of which some are not known, NaN: each of those is at most what the known ones leave.
+
+    A row without NaN is a full vector, which must sum to one.
+    """
     unknown = np.isnan(table)
     for bag in np.flatnonzero(unknown.all(axis=1)).tolist():
         raise ValueError(f"bag {bag_ids[bag]!r}: none of its shares is known; leave the bag out")
@@ -311,14 +316,28 @@ def from_partial(table: Table, bag_ids: Sequence[Hashable], classes: Sequence[Ha
         raise ValueError(
             f"bag {bag_ids[bag]!r}: the value {table[bag, column]:g} of class {classes[column]!r} is not a share"
         )
+    full = ~unknown.any(axis=1)
+    known[full] = _check_full_rows(table, full, bag_ids, classes, tolerance)
     left = 1 - known.sum(axis=1)
-    for bag in np.flatnonzero((left < 0) & unknown.any(axis=1)).tolist():
+    for bag in np.flatnonzero((left < 0) & ~full).tolist():
         raise ValueError(
             f"bag {bag_ids[bag]!r}: its known shares sum to {1 - left[bag]:.6g}: nothing is left for the others"
         )
     alone = unknown & (unknown.sum(axis=1) == 1)[:, None]  # what is left is then known too
     lower = np.where(alone, left[:, None], known)
     return lower, np.where(unknown, left[:, None], known)
+
+
+def _check_full_rows(
+    table: Table,
+    full: NDArray[np.bool_],
+    bag_ids: Sequence[Hashable],
+    classes: Sequence[Hashable],
+    tolerance: float,
+) -> Table:
+    """The rows in which all shares are known, normalized; refused if they do not sum to one."""
+    ids = [name for name, is_full in zip(bag_ids, full.tolist(), strict=True) if is_full]
+    return check_proportions(table[full], ids, tolerance, classes)
 
 
 def noise_sd(given: float | Sequence[float] | Table, n_bags: int) -> Table:
@@ -343,6 +362,14 @@ def refuse_other_than_noise(
             f"bag {bag_ids[bag]!r}: the value {given[bag, column]:g} of class {classes[column]!r} is further "
             f"from a share than noise of standard deviation {noise[bag]:g} explains (percentages must be divided "
             f"by 100)"
+        )
+    sums = given.sum(axis=1)
+    for bag in np.flatnonzero(
+        np.abs(sums - 1) > _CHANCE * noise * np.sqrt(given.shape[1]) + tolerance + ROUNDING
+    ).tolist():
+        raise ValueError(
+            f"bag {bag_ids[bag]!r}: proportions sum to {sums[bag]:.6g}, further from 1 than noise of standard "
+            f"deviation {noise[bag]:g} explains"
         )
 
 
@@ -378,7 +405,7 @@ def parse_known_shares(
     elif given is not None and partial and np.isnan(given).any():
         if noise is not None:
             raise ValueError("proportions_sd needs full vectors of shares: leave it away where some are unknown")
-        lower, upper = from_partial(given, bag_ids, classes)
+        lower, upper = from_partial(given, bag_ids, classes, tolerance)
     elif given is not None and noise is not None:
         shares = check_noisy_proportions(given, bag_ids, classes)
         refuse_other_than_noise(shares, noise, bag_ids, classes, tolerance)
@@ -414,8 +441,7 @@ def _within_subsets(
     full = ~labels_within(within)
     shares = np.zeros_like(given)
     if full.any():
-        names = [name for name, is_full in zip(bag_ids, full.tolist(), strict=True) if is_full]
-        shares[full] = check_proportions(given[full], names, tolerance, classes)
+        shares[full] = _check_full_rows(given, full, bag_ids, classes, tolerance)
     lower = np.where(full[:, None], shares, 0.0)
     upper = np.where(full[:, None], shares, np.where(np.isnan(within), 1.0, within))
     return likely_shares(shares, within), KnownShares(lower, upper, None, sizes, within)

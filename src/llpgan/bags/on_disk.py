@@ -32,6 +32,8 @@ class StoredInstances:
         The path of the file. Its array must be in C order and must not hold objects.
     finite : bool, default=False
         Whether all values are known to be finite, so that they are not checked again.
+    rows : ndarray of int, default=None
+        The rows of the file that are instances, in order. None means all.
 
     Raises
     ------
@@ -50,13 +52,15 @@ class StoredInstances:
            [0., 1.]]))
     """
 
-    def __init__(self, path: str | Path, *, finite: bool = False) -> None:
-        self.path, self.finite = Path(path), finite
+    def __init__(self, path: str | Path, *, finite: bool = False, rows: NDArray[np.int64] | None = None) -> None:
+        self.path, self.finite, self.rows = Path(path), finite, rows
         self.shape, self.dtype, self._first_byte = _header(self.path)
         self._row_bytes = self.dtype.itemsize * int(np.prod(self.shape[1:], dtype=np.int64))
         wanted = self._first_byte + self.shape[0] * self._row_bytes
         if (there := self.path.stat().st_size) < wanted:
             raise ValueError(f"{self.path} is cut short: it has {there:,} bytes of {wanted:,}")
+        if rows is not None:
+            self.shape = (len(rows), *self.shape[1:])
         self._file = os.open(self.path, os.O_RDONLY)
         weakref.finalize(self, os.close, self._file)
 
@@ -69,6 +73,10 @@ class StoredInstances:
     def nbytes(self) -> int:
         """The size of the whole array in bytes."""
         return int(self.shape[0] * self._row_bytes)
+
+    def select(self, rows: NDArray[np.int64]) -> "StoredInstances":
+        """The instances at some positions, which stay in the file."""
+        return StoredInstances(self.path, finite=self.finite, rows=rows if self.rows is None else self.rows[rows])
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -92,7 +100,7 @@ class StoredInstances:
         return (row for start in range(0, len(self), step) for row in self[start : start + step])
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _open_mapped, (self.path, self.finite)
+        return _open_mapped, (self.path, self.finite, self.rows)
 
     def __repr__(self) -> str:
         return f"StoredInstances({str(self.path)!r}, shape {self.shape}, {self.dtype})"
@@ -104,11 +112,14 @@ class StoredInstances:
         return np.where(rows < 0, rows + len(self), rows)
 
     def _run(self, start: int, stop: int) -> Array:
+        if self.rows is not None:
+            return self._rows(np.arange(start, max(start, stop)))
         found = np.empty((max(0, stop - start), *self.shape[1:]), self.dtype)
         self._read(found, start)
         return found
 
     def _rows(self, rows: NDArray[np.int64]) -> Array:
+        rows = rows if self.rows is None else self.rows[rows]
         found = np.empty((len(rows), *self.shape[1:]), self.dtype)
         for start, stop in consecutive_runs(rows).tolist():
             self._read(found[start:stop], int(rows[start]))
@@ -127,8 +138,8 @@ class StoredInstances:
             left, place = left[n_read:], place + n_read
 
 
-def _open_mapped(path: Path, finite: bool) -> StoredInstances:
-    return StoredInstances(path, finite=finite)
+def _open_mapped(path: Path, finite: bool, rows: NDArray[np.int64] | None = None) -> StoredInstances:
+    return StoredInstances(path, finite=finite, rows=rows)
 
 
 def _header(path: Path) -> tuple[tuple[int, ...], np.dtype[Any], int]:

@@ -48,7 +48,9 @@ def refuse_bad_config(path: Path) -> None:
     if path.stat().st_size > _MOST_BYTES:
         raise ValueError(f"--config: {path} has more than {_MOST_BYTES:,} bytes: this is not a file of options")
     try:
-        _refuse_growing(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        _refuse_growing(text)
+        _load(text)  # which knows no objects of Python
     except UnicodeDecodeError:
         raise ValueError(f"--config: {path} is not text in UTF-8") from None
     except yaml.YAMLError as error:

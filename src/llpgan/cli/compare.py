@@ -29,7 +29,14 @@ from llpgan.persistence import save
 from llpgan.persistence.model import MODEL_FOLDER
 from llpgan.report import ComparisonDisplay, comparison_page
 from llpgan.report.page import saved_pages
-from llpgan.utils.files import claim_folder, output_if_named, refuse_input, remove_leftovers, replace_file
+from llpgan.utils.files import (
+    claim_folder,
+    output_if_named,
+    refuse_input,
+    refuse_same_outputs,
+    remove_leftovers,
+    replace_file,
+)
 
 _MARK = "written by llpgan compare"
 
@@ -102,6 +109,8 @@ def compare(
         claim_folder(folder / "model", MODEL_FOLDER, overwrite=overwrite, inputs=inputs),
         output_if_named(html, overwrite=overwrite, inputs=inputs) as page,
     ):
+        for path in (folder / "rows.jsonl", *_results(folder)):
+            refuse_same_outputs({"html": html, "out": path})
         for path in _results(folder):
             _refuse_others(path)
             refuse_input(path, inputs)

@@ -15,6 +15,7 @@ from llpgan.bags import Bags
 from llpgan.cli.console import make_console
 from llpgan.cli.fit import (
     describe_origin,
+    find_weight,
     labels_as_classes,
     open_model,
     read_instances,
@@ -49,6 +50,7 @@ from llpgan.methods.base import LLPClassifier
 from llpgan.persistence.model import files_of_model
 from llpgan.report import InspectionPage, evaluation_page
 from llpgan.tables import Rows, TableSpec, label_values, shared_bags
+from llpgan.tables.build import row_weights
 from llpgan.tables.spec import check_names
 from llpgan.utils.files import output_if_named
 
@@ -111,6 +113,7 @@ def evaluate(
     partial: bool = False,
     within: bool = False,
     coverage: float | None = None,
+    weight: str | None = None,
     image: str | None = None,
     resize: bool = False,
     out: str | None = None,
@@ -141,6 +144,9 @@ def evaluate(
         Whether the shares or counts of a bag with empty cells are those within the classes that are given.
     coverage : float, default=None
         The level of the prediction sets to evaluate, such as 0.9. None means that sets are not evaluated.
+    weight : str, default=None
+        The column that says how much each row counts, such as survey weights. None means the one that
+        ``llpgan fit`` learned with, if any.
     image : str, default=None
         The column that holds the paths of images. None means the same name as in the training.
     resize : bool, default=False
@@ -160,7 +166,14 @@ def evaluate(
     outputs = [output_if_named(path, overwrite=overwrite, inputs=inputs) for path in (out, html)]
     with outputs[0] as aside, outputs[1] as page:
         loaded, rows = open_model(model, data, image, resize, ids=() if bag is None else check_names(bag, "bag"))
-        spec = TableSpec(bag=bag, proportions=proportions, counts=counts, partial=partial, within=within)
+        spec = TableSpec(
+            bag=bag,
+            proportions=proportions,
+            counts=counts,
+            partial=partial,
+            within=within,
+            weight=find_weight(loaded, rows, weight),
+        )
         found = score_model(loaded, rows, label, label_names, spec, coverage)
         _show(found)
         if aside is not None:
@@ -189,6 +202,7 @@ def score_model(
     bags = shared_bags(rows, model.classes_, spec) if spec is not None and by_bags else None
     if coverage is not None:
         model.require_sets().select_thresholds(coverage)
+    weights = None if spec is None else row_weights(rows, spec.weight)
     instances = read_instances(model, rows)
     probabilities = model.predict_encoded(instances)
     calibration, sets, covered = None, None, None
@@ -201,9 +215,11 @@ def score_model(
         sets = summarize_sets(inside, None) if bags is None else set_scores(bags, probabilities, inside)
         if truth is not None:
             hits = inside[truth[:, None] == model.classes_]
-            covered = share(int(hits.sum()), len(hits))
+            counts = np.ones(len(hits)) if weights is None else weights
+            n_effective = float(counts.sum() ** 2 / np.square(counts).sum())
+            covered = share(float(np.average(hits, weights=counts)) * n_effective, n_effective)
     return Evaluation(
-        by_label=None if truth is None else label_scores(truth, probabilities, model.classes_),
+        by_label=None if truth is None else label_scores(truth, probabilities, model.classes_, weights),
         verdict=None if bags is None else judge_without_labels(bags, probabilities),
         classes=model.classes_.tolist(),
         overall=None if bags is None else bag_scores(bags, np.broadcast_to(bags.prior, probabilities.shape)),
@@ -250,7 +266,7 @@ def _confusion(scores: LabelScores, classes: list[Any]) -> Table:
         "true class", *(f"predicted {name}" for name in classes), title="Confusion", title_justify="left"
     )
     for name, counts in zip(classes, scores.confusion.tolist(), strict=True):
-        table.add_row(str(name), *(f"{count:,}" for count in counts))
+        table.add_row(str(name), *(f"{count:,.0f}" for count in counts))
     return table
 
 

@@ -43,7 +43,7 @@ from llpgan.tables.images import ImageEncoder
 from llpgan.tables.store import is_store, store_tables
 from llpgan.utils.arrays import Array
 from llpgan.utils.files import claim_folder
-from llpgan.utils.messages import format_seconds
+from llpgan.utils.messages import format_seconds, warn_user
 
 
 def labels_as_classes(labels: Array, classes: Array, column: str, names: Sequence[str] = ()) -> Array:
@@ -120,6 +120,19 @@ def _load_model(model: str, image: str | None, resize: bool) -> LLPClassifier:
         raise ValueError(f"{model} did not learn from images: leave this option away ({given})")
     loaded.encoder_ = replace(encoder, column=image or encoder.column, resize=resize or encoder.resize)
     return loaded
+
+
+def find_weight(model: LLPClassifier, rows: Rows, weight: str | None) -> str | None:
+    """The column of weights to score by: the one that is named, else the one that the model learned with."""
+    column = getattr(model, "weight_column_", None)  # which MarginalLogistic does not have
+    if weight is not None or column is None:
+        return weight
+    if column in rows.table.column_names:
+        warn_user(f"rows count as column {column!r} says, as in training; name another one to change it (weight)")
+        return column
+    learned = f"weights from column {column!r}, which {rows.name} does not have" if column else "weights"
+    warn_user(f"the model learned with {learned}; here all rows count the same, unless you name a column (weight)")
+    return None
 
 
 def _text_columns(model: LLPClassifier) -> Sequence[str]:
@@ -228,6 +241,8 @@ def fit(
         model, seconds = train_method(
             method or choose_method(training, random_state, console, time_limit), training, random_state
         )
+        if bags.weights is not None:
+            model.weight_column_ = tables.get("weight") or ""
         if not is_first_process():
             return model
         story = None

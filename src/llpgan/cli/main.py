@@ -2,7 +2,9 @@
 
 import os
 import re
+import signal
 import sys
+import threading
 import unicodedata
 import warnings
 from argparse import ArgumentError
@@ -94,11 +96,53 @@ def main(arguments: Sequence[str] | None = None) -> int:
     ``llpgan monitor`` returns 3 for drift and 4 for an alarm.
     """
     try:
-        with allow_any_encoding():
+        with end_on_signals(), allow_any_encoding():
             return _run_command(list(sys.argv[1:] if arguments is None else arguments))
+    except Terminated as error:
+        return 128 + error.number
     except BrokenPipeError:
         drop_output()
         return _NOBODY_READS
+    except OSError as error:
+        drop_output()
+        _say(f"llpgan: error: the output cannot be written: {error.strerror or error}")
+        return _BAD_INPUT
+
+
+class Terminated(BaseException):
+    """A signal that asks the process to end."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(f"signal {number}")
+        self.number = number
+
+
+@contextmanager
+def end_on_signals() -> Iterator[None]:
+    """Signals end a command as an error does, so that nothing is left half-written; only the first one counts."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    numbers = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    before = {number: signal.getsignal(number) for number in numbers}
+    numbers = [number for number in numbers if before[number] not in (signal.SIG_IGN, None)]  # as nohup asks for
+
+    def end(number: int, _: object) -> None:
+        for each in numbers:
+            signal.signal(each, signal.SIG_IGN)
+        raise KeyboardInterrupt if number == signal.SIGINT else Terminated(number)
+
+    try:
+        for number in numbers:
+            signal.signal(number, end)
+        yield
+    finally:
+        for number in numbers:
+            signal.signal(number, signal.SIG_IGN)
+        if "llpgan.utils.files" in sys.modules:
+            sys.modules["llpgan.utils.files"].finish_clean_up()
+        for number in numbers:
+            signal.signal(number, before[number])
 
 
 def _run_command(given: list[str]) -> int:
@@ -121,7 +165,7 @@ def _run_command(given: list[str]) -> int:
     except Exception as error:
         if debug:
             raise
-        _say(f"llpgan {name}: error: {_as_typed(name, _one_line(error))}")
+        _say(f"llpgan {name}: error: {_as_typed(name, _one_line(error, name))}")
         return _BAD_INPUT
     return int(getattr(result, "exit_status", 0))
 
@@ -145,15 +189,17 @@ def _run(name: str, words: list[str]) -> Any:
 def _arguments(name: str, function: Callable[..., Any], words: list[str]) -> dict[str, Any]:
     """What the words and config files say; no output may be a config file."""
     from llpgan.cli.arguments import config_files, parse_arguments, refuse_bad_config
-    from llpgan.utils.files import refuse_input
+    from llpgan.utils.files import refuse_input, refuse_same_outputs
 
     configs = config_files(words)
     for path in configs:
         refuse_bad_config(path)
     arguments = parse_arguments(name, function, words)
-    for output in ("out", "to", "html"):
-        if isinstance(arguments.get(output), str):
-            refuse_input(Path(arguments[output]), configs)
+    outputs = {name: arguments[name] for name in ("out", "to", "html", "differences") if name in arguments}
+    for path in outputs.values():
+        if isinstance(path, str):
+            refuse_input(Path(path), configs)
+    refuse_same_outputs(outputs)
     return arguments
 
 
@@ -165,7 +211,9 @@ def _print_method_help(words: Sequence[str]) -> None:
     from llpgan.cli.help import help_on_method
     from llpgan.cli.options import method_name
 
-    named = [*words[0].split("=", 1)[1:], *words[1:]] or [""]
+    named = [*words[0].split("=", 1)[1:], *words[1:]]
+    if not named:
+        raise ArgumentError(None, f"{words[0]} needs the name of a method, such as {words[0]} DLLP")
     try:
         print(help_on_method(method_name(named[0])))
     except ValueError as error:
@@ -178,7 +226,11 @@ def _no_command(name: str) -> int:
         return 0
     asked = name in (*_HELP, "help")
     lines = [f"  llpgan {command:<9} {what}" for command, (_, what) in COMMANDS.items()]
-    said = [] if asked else [f"llpgan: error: there is no command {make_visible(name)!r}\n"]
+    said = []
+    if not asked:
+        from llpgan.utils.messages import did_you_mean
+
+        said.append(f"llpgan: error: there is no command {make_visible(name)!r}{did_you_mean(name, COMMANDS)}\n")
     text = [*said, "Classifiers of single instances from the class proportions of bags.\n", *lines]
     text.append("\nllpgan COMMAND --help tells its options; --debug shows the traceback of an error.")
     print("\n".join(text), file=sys.stdout if asked else sys.stderr)
@@ -204,6 +256,13 @@ def _as_typed(name: str, text: str) -> str:
     return re.sub(r"\((\w+)\)", lambda in_brackets: options.get(in_brackets[1], in_brackets[0]), text)
 
 
+def _has_no_working_folder() -> bool:
+    try:
+        return not Path.cwd().is_dir()
+    except FileNotFoundError:
+        return True
+
+
 def _explain_usage_error(error: ArgumentError) -> str:
     """Of a parser's many lines those that tell what is wrong, as one."""
     text = re.sub(r'^Parser key "([^"]+)":|^argument --?([\w.]+):', r"--\1\2:", str(error))
@@ -216,9 +275,14 @@ def _explain_usage_error(error: ArgumentError) -> str:
     return re.sub(r"a typing\.Literal\[(.*?)\]", r"one of \1", words)
 
 
-def _one_line(error: Exception) -> str:
+def _one_line(error: Exception, command: str) -> str:
     text = " ".join(str(error).split()) or type(error).__name__
     if text == "MemoryError" or _ALLOCATION_FAILED.search(text):
-        return f"there is not enough memory for this; with `llpgan store`, data can stay on disk ({text})"
+        advice = "with `llpgan store`, data can stay on disk"
+        if command == "store":
+            advice = "give the data as Parquet, CSV or .npy, which are read in parts"
+        return f"there is not enough memory for this; {advice} ({text})"
+    if isinstance(error, FileNotFoundError) and _has_no_working_folder():
+        return "the working folder does not exist any more: change to another one"
     known = isinstance(error, ValueError | OSError | TypeError | MemoryError | ImportError)
     return text if known else f"{type(error).__name__}: {text} (--debug shows where)"

@@ -12,7 +12,7 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from llpgan.cli.console import make_console
-from llpgan.cli.fit import open_model, read_instances
+from llpgan.cli.fit import find_weight, open_model, read_instances
 from llpgan.ecological import GroupCounts, GroupShares, shares_from_counts
 from llpgan.ecological.cells import AGGREGATION_BIAS
 from llpgan.ecological.model_shares import exclude_classes, shares_by_columns
@@ -142,6 +142,7 @@ def shares(
         raise ValueError(f"with the model {source}, a file of rows is needed too: llpgan shares MODEL DATA")
     with _open_outputs(outputs, overwrite, [data, proportions, counts, *files_of_model(source)]) as files:
         loaded, rows = open_model(source, data, image, resize, ids=() if bag is None else check_names(bag, "bag"))
+        weight = find_weight(loaded, rows, weight)
         probabilities = loaded.predict_encoded(read_instances(loaded, rows))
         found = shares_by_columns(
             rows, probabilities, loaded.classes_, by, bag, proportions, counts, weight, exclude, strata

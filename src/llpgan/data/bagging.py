@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from llpgan.bags import Bags, grouping
 from llpgan.bags.checks import check_same_length
+from llpgan.utils.arrays import refuse_masked
 from llpgan.utils.old_names import getattr_of_old_names
 
 __all__ = [
@@ -65,7 +66,7 @@ def into_bags(instances: Any, labels: ArrayLike, bag_of_row: BagOfRow) -> Bags:
     >>> into_bags([[1.0], [2.0], [3.0]], ["no", "yes", "no"], np.array([0, 0, NO_BAG]))
     Bags(2 instances of shape (1,), 1 bags of 2 to 2, 2 classes)
     """
-    instances, labels = np.asanyarray(instances), np.asarray(labels)
+    instances, labels = np.asanyarray(instances), refuse_masked(labels, "labels")
     check_same_length("instances", instances, "entries of bag_of_row", bag_of_row)
     check_same_length("labels", labels, "entries of bag_of_row", bag_of_row)
     if (bag_of_row == NO_BAG).any():
@@ -235,7 +236,7 @@ def dirichlet_bags(labels: ArrayLike, bag_size: int, concentration: float, seed:
     >>> dirichlet_bags(labels, bag_size=4, concentration=0.01, seed=0)
     array([0, 0, 0, 0, 1, 1, 1, 1])
     """
-    names, classes = np.unique(np.asarray(labels), return_inverse=True)
+    names, classes = np.unique(refuse_masked(labels, "labels"), return_inverse=True)
     if not 1 <= bag_size <= len(classes):
         raise ValueError(
             f"bags of {bag_size} from {len(classes)} instances: there must be 1 to {len(classes)} in one"

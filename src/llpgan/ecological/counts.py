@@ -17,6 +17,7 @@ Table = NDArray[np.float64]
 Names = tuple[Hashable, ...]
 _ROUNDING = 1e-6  # by how much of a unit its two totals may differ
 _NAMES_IN_REPR = 6
+_MANY_UNITS = 10  # that hardly all have a hundred people
 _TINY = 1e-300
 
 
@@ -114,6 +115,14 @@ class GroupCounts:
                 f"unit {self.unit_names[int(members.argmax())]!r}: its groups sum to {members.max():.6g}, so "
                 f"these are fractions, not counts: multiply them by the number of people of each unit (or all by "
                 f"one number, such as 1000, if it is unknown)"
+            )
+
+        people = members[members > 0]
+        is_hundred = len(people) > 0 and (np.abs(people - 100) <= 1).all()
+        if is_hundred and (len(people) >= _MANY_UNITS or (self.groups % 1 != 0).any()):
+            raise ValueError(
+                "all units sum to about 100, so these are percentages, not counts: multiply them by the number of "
+                "people of each unit, and divide them by 100"
             )
 
     def _check_strata(self) -> None:

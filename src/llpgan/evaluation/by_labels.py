@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from llpgan.bags.checks import check_same_length
+from llpgan.bags.checks import check_same_length, check_weights
 from llpgan.evaluation.intervals import Estimate, auc_estimate, mean, share
-from llpgan.utils.arrays import Array, to_frame
+from llpgan.utils.arrays import Array, refuse_masked, to_frame
 
 
 class CalibrationBin(NamedTuple):
@@ -64,7 +64,8 @@ _LEAST = np.finfo(np.float64).eps  # a probability of zero would make one mistak
 class LabelScores:
     """Comparison of predictions with labels.
 
-    Intervals have 95 % confidence, and treat instances as independent.
+    Intervals have 95 % confidence, and treat instances as independent. If rows have weights, figures are weighted
+    means, and the intervals are those of the effective number of rows, (Σ w)² / Σ w².
 
     Attributes
     ----------
@@ -82,7 +83,7 @@ class LabelScores:
         The mean over instances of ``|accuracy − mean probability|`` in their bin, for ten bins of equal width by
         the probability of the most probable class. It has no interval, because resampling raises it.
     confusion : ndarray of shape (n_classes, n_classes)
-        The counts, with true classes in rows and predicted classes in columns.
+        The counts, or sums of weights, with true classes in rows and predicted classes in columns.
     calibration : CalibrationTable
         The bins that are not empty, from low to high confidence.
     """
@@ -92,11 +93,13 @@ class LabelScores:
     log_loss: Estimate
     auc: Estimate | None
     calibration_error: Estimate
-    confusion: NDArray[np.int64]
+    confusion: NDArray[Any]
     calibration: CalibrationTable
 
 
-def label_scores(labels: ArrayLike, probabilities: ArrayLike, classes: ArrayLike) -> LabelScores:
+def label_scores(
+    labels: ArrayLike, probabilities: ArrayLike, classes: ArrayLike, sample_weight: ArrayLike | None = None
+) -> LabelScores:
     """Compare the labels of instances with the predicted probabilities of the classes.
 
     Parameters
@@ -107,6 +110,8 @@ def label_scores(labels: ArrayLike, probabilities: ArrayLike, classes: ArrayLike
         The predicted probabilities.
     classes : array-like of shape (n_classes,)
         The classes, in the order of the columns of ``probabilities``.
+    sample_weight : array-like of shape (n_samples,), default=None
+        How much each row counts; a row of weight zero is left out. None means that all rows count the same.
 
     Returns
     -------
@@ -127,18 +132,29 @@ def label_scores(labels: ArrayLike, probabilities: ArrayLike, classes: ArrayLike
     >>> print(scores.accuracy)
     0.667 (0.208 to 0.939)
     """
-    table = np.asarray(probabilities, dtype=np.float64)
-    truth = _positions(np.asarray(labels), np.asarray(classes))
+    table = refuse_masked(probabilities, "probabilities").astype(np.float64)
+    truth = _positions(refuse_masked(labels, "labels"), np.asarray(classes))
     check_same_length("labels", truth, "rows of probabilities", table)
+    weights = None if sample_weight is None else check_weights(sample_weight, len(truth))
+    if weights is not None:
+        kept = weights > 0
+        table, truth, weights = table[kept], truth[kept], weights[kept]
+        weights = None if (weights == weights[0]).all() else weights
     n_classes, predicted = table.shape[1], table.argmax(axis=1)
-    bins = _calibration(table.max(axis=1), predicted == truth)
+    right = predicted == truth
+    n_effective = len(truth) if weights is None else float(weights.sum() ** 2 / np.square(weights).sum())
+    accuracy = float(np.average(right, weights=weights))
+    bins, bin_shares = _calibration(table.max(axis=1), right, weights)
+    confusion = np.bincount(truth * n_classes + predicted, weights, minlength=n_classes**2)
     return LabelScores(
         n=len(truth),
-        accuracy=share(int((predicted == truth).sum()), len(truth)),
-        log_loss=mean(-np.log(np.clip(table[np.arange(len(truth)), truth], _LEAST, 1))),
-        auc=_auc(table, truth),
-        calibration_error=Estimate(sum(b.n * abs(b.accuracy - b.confidence) for b in bins) / len(truth)),
-        confusion=np.bincount(truth * n_classes + predicted, minlength=n_classes**2).reshape(n_classes, -1),
+        accuracy=share(accuracy * n_effective, n_effective),
+        log_loss=mean(-np.log(np.clip(table[np.arange(len(truth)), truth], _LEAST, 1)), weights),
+        auc=_auc(table, truth, weights),
+        calibration_error=Estimate(
+            float(sum(part * abs(b.accuracy - b.confidence) for part, b in zip(bin_shares, bins, strict=True)))
+        ),
+        confusion=confusion.reshape(n_classes, -1),
         calibration=bins,
     )
 
@@ -152,19 +168,26 @@ def _positions(labels: Array, classes: Array) -> NDArray[np.int64]:
     return found
 
 
-def _auc(table: Array, truth: NDArray[np.int64]) -> Estimate | None:
+def _auc(table: Array, truth: NDArray[np.int64], weights: Array | None) -> Estimate | None:
     present = np.unique(truth)
     if len(present) < 2:
         return None
     if table.shape[1] == 2:
-        return auc_estimate(table[:, 1], truth == 1)
-    return Estimate(float(np.mean([auc_estimate(table[:, k], truth == k).value for k in present])))
+        return auc_estimate(table[:, 1], truth == 1, weights)
+    return Estimate(float(np.mean([auc_estimate(table[:, k], truth == k, weights).value for k in present])))
 
 
-def _calibration(confidence: Array, right: Array) -> CalibrationTable:
+def _calibration(confidence: Array, right: Array, weights: Array | None) -> tuple[CalibrationTable, list[float]]:
+    """The bins, and the share of all rows that each has."""
     bin_of_row = np.minimum((confidence * _BINS).astype(np.int64), _BINS - 1)
+    counts = np.ones(len(right)) if weights is None else weights
     members = [bin_of_row == b for b in np.unique(bin_of_row)]
-    return CalibrationTable(
-        CalibrationBin(float(confidence[rows].mean()), float(right[rows].mean()), int(rows.sum()))
+    bins = CalibrationTable(
+        CalibrationBin(
+            float(np.average(confidence[rows], weights=counts[rows])),
+            float(np.average(right[rows], weights=counts[rows])),
+            int(rows.sum()),
+        )
         for rows in members
     )
+    return bins, [float(counts[rows].sum() / counts.sum()) for rows in members]

@@ -72,7 +72,7 @@ class OverallShares(LLPClassifier):
 
     def fit_bags(self, bags: Bags) -> Self:
         """Note the shares."""
-        self._start(bags)
+        bags = self._start(bags)
         self.shares_ = bags.prior
         return self
 

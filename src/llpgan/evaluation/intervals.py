@@ -5,7 +5,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import expit, logit, stdtrit
-from scipy.stats import rankdata
 
 from llpgan.utils.arrays import Array
 
@@ -41,7 +40,7 @@ class Estimate:
         return f"{self.value:.3f} ({self.low:.3f} to {self.high:.3f})"
 
 
-def share(n_hits: int, n: int) -> Estimate:
+def share(n_hits: float, n: float) -> Estimate:
     """A share of independent trials, with Wilson's interval: it holds also near 0 and 1, and for few trials.
 
     >>> print(share(9, 10))
@@ -72,7 +71,7 @@ def mean(values: Array, weights: Array | None = None) -> Estimate:
     return Estimate(centre, max(0.0, centre - half), centre + half)
 
 
-def auc_estimate(scores: Array, positive: Array) -> Estimate:
+def auc_estimate(scores: Array, positive: Array, weights: Array | None = None) -> Estimate:
     """How often a positive instance scores above a negative one, ties half; DeLong's interval in log-odds.
 
     There is no interval where an end is reached (0 or 1) or a class has one instance: the variance is unknown.
@@ -80,20 +79,35 @@ def auc_estimate(scores: Array, positive: Array) -> Estimate:
     >>> print(auc_estimate(np.array([0.1, 0.4, 0.35, 0.8]), np.array([False, False, True, True])))
     0.750 (0.069 to 0.992)
     """
-    above, below = _placements(scores[positive], scores[~positive])
-    area = float(above.mean())
+    weights = np.ones(len(scores)) if weights is None else weights
+    times, times_below = weights[positive], weights[~positive]
+    above, below = _placements(scores[positive], scores[~positive], times, times_below)
+    area = float(np.average(above, weights=times))
     if min(len(above), len(below)) < 2 or not 0 < area < 1:
         return Estimate(area)
-    error = np.sqrt(above.var(ddof=1) / len(above) + below.var(ddof=1) / len(below))
+    error = np.sqrt(_variance_of_mean(above, times) + _variance_of_mean(below, times_below))
     half = _NORMAL * error / (area * (1 - area))
     return Estimate(area, float(expit(logit(area) - half)), float(expit(logit(area) + half)))
 
 
-def _placements(positives: Array, negatives: Array) -> tuple[Array, Array]:
+def _placements(positives: Array, negatives: Array, *weights: Array) -> tuple[Array, Array]:
     """Of each positive the share of negatives below it, and of each negative the share of positives above it."""
-    ranks = rankdata(np.concatenate([positives, negatives]))
-    n, m = len(positives), len(negatives)
-    return (ranks[:n] - rankdata(positives)) / m, 1 - (ranks[n:] - rankdata(negatives)) / n
+    times, times_below = weights or (np.ones(len(positives)), np.ones(len(negatives)))
+    return _weight_below(positives, negatives, times_below), 1 - _weight_below(negatives, positives, times)
+
+
+def _weight_below(scores: Array, others: Array, weights: Array) -> Array:
+    """For each score, the share of the others' weight that lies below it; half of what is equal."""
+    order = np.argsort(others, kind="stable")
+    sums = np.append(0.0, np.cumsum(weights[order]))
+    left, right = (np.searchsorted(others[order], scores, side=side) for side in ("left", "right"))
+    return np.asarray((sums[left] + sums[right]) / (2 * sums[-1]))
+
+
+def _variance_of_mean(values: Array, weights: Array) -> float:
+    """The variance of a weighted mean; with equal weights, that of the values over their number."""
+    n, shares = len(values), weights / weights.sum()
+    return float(n / (n - 1) * np.sum((shares * (values - shares @ values)) ** 2))
 
 
 _PRIOR_BAGS = 10  # for how many bags the variance by theory counts: few bags know little of their own spread

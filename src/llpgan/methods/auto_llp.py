@@ -108,7 +108,7 @@ class AutoLLP(LLPClassifier):
         Self
             The fitted estimator.
         """
-        self._start(bags)
+        bags = self._start(bags)
         found = self._tried(bags)
         weights, losses = _weigh_parts([model for model, _ in found], bags)
         self.tried_ = [
@@ -129,6 +129,8 @@ class AutoLLP(LLPClassifier):
             return [_fit_part(trees, bags)]  # which then are the overall shares
         if bags.n_bags >= _FEWEST_BAGS or trees.shift_of(bags) == "label":
             found.append(_fit_part(trees, bags))
+            if not trees.can_split_:  # trees would only pull the linear model to the overall shares
+                found = []
         if (linear := _linear(bags, seed, deadline, needed=not found)) is not None:
             found.append(_fit_part(linear, bags))
         return found

@@ -20,6 +20,7 @@ from llpgan.methods.boosting import (
     boosting_rows,
     class_probabilities_from,
     held_out_parts,
+    number_copies,
     tree_scores,
 )
 from llpgan.methods.diagnostics import shift_evidence
@@ -81,6 +82,8 @@ class BagBoosting(ClassicalClassifier):
     ----------
     bag_shift_ : str
         How bags differ, as given or found: "covariate" or "label".
+    can_split_ : bool
+        Whether any feature has enough rows on both sides of a split. If not, predictions are the overall shares.
     n_rounds_ : int
         The number of rounds that were kept.
     held_out_losses_ : list of float
@@ -158,7 +161,7 @@ class BagBoosting(ClassicalClassifier):
         Self
             The fitted estimator.
         """
-        self._start(bags)
+        bags = self._start(bags)
         _refuse_constraints(self.monotonic_cst, bags)
         _refuse_label_shift(self.bag_shift, bags)
         self._learn_scales(bags)
@@ -181,6 +184,7 @@ class BagBoosting(ClassicalClassifier):
             "label" or "covariate".
         """
         refuse_other_than_bags(bags, "what shift_of takes")
+        bags = bags.drop_weightless()
         with one_blas_thread():
             self._learn_scales(bags)
             return self._shift(bags)
@@ -204,10 +208,12 @@ class BagBoosting(ClassicalClassifier):
         seed = int(check_random_state(self.random_state).randint(2**31))
         by_bag = self.bag_shift_ == "covariate"
         rows = boosting_rows(bags, self._rows, lambda part: self._loss(part, bags), units_are_bags=by_bag)
+        grower = self._grower(rows.for_splits(), len(bags.bag_index))
+        self.can_split_ = grower.can_split
         return boost(
             rows,
-            self._grower(rows.for_splits(), len(bags.bag_index)),
-            held_out_parts(rows.n_units, self.n_models, seed),
+            grower,
+            held_out_parts(rows.n_units if by_bag else number_copies(rows), self.n_models, seed),
             max_rounds=self.max_rounds,
             patience=self.patience,
             learning_rate=self.learning_rate,

@@ -215,7 +215,7 @@ class BagLogistic(ClassicalClassifier):
         Self
             The fitted estimator.
         """
-        self._start(bags)
+        bags = self._start(bags)
         self._learn_scales(bags)
         if self.n_components is not None and np.prod(bags.instances.shape[1:]) > self.n_components:
             self._fit_components(bags, self.n_components)

@@ -19,7 +19,7 @@ from llpgan.bags.checks import are_labels, check_finite, check_instances, check_
 from llpgan.bags.fingerprints import count_shared_bags, fingerprint_bags
 from llpgan.bags.on_disk import StoredInstances
 from llpgan.tables.marginals import MarginalTables
-from llpgan.utils.arrays import Array, check_argument, check_numbers, is_frame
+from llpgan.utils.arrays import Array, check_argument, check_numbers, is_frame, refuse_masked
 from llpgan.utils.docs import fill_docstring
 from llpgan.utils.messages import match_columns, match_labels, warn_once
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from llpgan.tables import Encoder
 
 
+_TRAIN_AGAIN = "look at the row, and if other rows fail too, train the model again"
 _LOOKED_AT = 256  # images, to see the range of their values
 _OTHER_RANGE = 100  # times larger or smaller: bytes beside values from 0 to 1
 _BAGS_OF_ONE = (
@@ -80,6 +81,7 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     classes_: Array
     n_features_in_: int
     encoder_: "Encoder | None"
+    weight_column_: str | None = None  # set by llpgan fit, so that other commands count rows in the same way
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
     takes_weights: ClassVar[bool] = False  # whether rows may have weights
     takes_bag_weights: ClassVar[bool] = False  # whether some bags may count more than others
@@ -141,7 +143,7 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def fit_bags(self, bags: Bags) -> Self:
         """Learn from bags.
 
-        A method begins with ``self._start(bags)`` and returns ``self._finish(bags)``.
+        A method begins with ``bags = self._start(bags)`` and returns ``self._finish(bags)``.
 
         Parameters
         ----------
@@ -434,6 +436,7 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         probabilities = self.predict_proba(X)
         check_same_length("rows of X", probabilities, "entries of y", y)
+        y = refuse_masked(y, "y") if isinstance(y, np.ma.MaskedArray) else y
         if sample_weight is not None:
             sample_weight = check_weights(sample_weight, len(probabilities))
         if _are_labels(y):
@@ -486,10 +489,14 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _probabilities(self, instances: Array) -> Array:
         """The probability of each class for instances that are checked."""
 
-    def _start(self, bags: Bags) -> None:
-        """Check bags and settings, warn of bags that tell nothing, and note what predictions will be of."""
+    def _start(self, bags: Bags) -> Bags:
+        """Check bags and settings, warn of uninformative bags, and note what predictions will be of.
+
+        The bags to learn from are returned: those given, without rows and bags of weight zero.
+        """
         refuse_other_than_bags(bags, "what fit_bags takes")
         self._validate_params()
+        bags = bags.drop_weightless()
         self._refuse_weights(bags)
         self._refuse_partial(bags)
         if (said := fit_warnings.reason_uninformative(bags) or fit_warnings.never_compared(bags)) is not None:
@@ -503,11 +510,12 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.largest_pixel_ = _largest_pixel(bags.instances) if bags.instances.ndim > 2 else None
         self.encoder_ = bags.encoder
         self._note_features(None if bags.encoder else bags.features)
+        return bags
 
     def _weighted_bags_of_one(self, instances: Array, y: Any, sample_weight: Any) -> Bags:
         """Rows that are bags, and count as often as their weights say; those of weight zero are not there."""
         weights = check_weights(sample_weight, len(instances))
-        y = y if hasattr(y, "iloc") else np.asarray(y)
+        y = y if hasattr(y, "iloc") else refuse_masked(y, "y")
         check_same_length("instances", instances, "entries of y", y)
         kept = np.flatnonzero(weights > 0)
         y = y.iloc[kept] if hasattr(y, "iloc") else y[kept]
@@ -540,7 +548,7 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Refuse predictions that are not finite, and warn where next to nothing was learned."""
         shown, missing = fit_warnings.sample_bags(bags)
         probabilities, method = self._probabilities(shown.instances), type(self).__name__
-        self._refuse_no_probabilities(probabilities, shown.instances)
+        self._refuse_no_probabilities(probabilities, shown.instances, fit_warnings.WHAT_TO_TRY)
         if fit_warnings.reason_uninformative(bags) is not None:  # which was said before
             return self
         fit_warnings.warn_of_training(
@@ -577,6 +585,7 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         if isinstance(X, StoredInstances) and not reset:
             return cast(Array, X)
+        X = refuse_masked(X, "X") if isinstance(X, np.ma.MaskedArray) else X
         return np.asanyarray(
             validate_data(self, X, reset=reset, allow_nd=True, ensure_all_finite=False, dtype="numeric")
         )
@@ -608,7 +617,7 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 stacklevel=4,
             )
 
-    def _refuse_no_probabilities(self, probabilities: Array, instances: Array) -> None:
+    def _refuse_no_probabilities(self, probabilities: Array, instances: Array, advice: str = _TRAIN_AGAIN) -> None:
         """No NaN leaves a model: it comes from the instances, or from what was learned."""
         wrong = ~np.isfinite(probabilities).all(axis=1)
         if not wrong.any():
@@ -617,7 +626,7 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         raise fit_warnings.TrainingError(
             f"{type(self).__name__} gives row {int(wrong.argmax())} no probabilities, but "
             f"{probabilities[wrong.argmax()].tolist()}: what it learned is not finite, or the row lies too far "
-            f"from all that it learned from; {fit_warnings.WHAT_TO_TRY}"
+            f"from all that it learned from; {advice}"
         )
 
 
@@ -651,7 +660,7 @@ def _rows_of_numbers(X: Any, name: str) -> Any:
 def _bags_of_rows(
     instances: Array, y: Any, groups: Any, features: Sequence[str] | None, weights: Any = None
 ) -> Bags:
-    y = y if hasattr(y, "columns") else np.asarray(y)  # a frame names its classes
+    y = y if hasattr(y, "columns") else refuse_masked(y, "y")  # a frame names its classes
     check_same_length("instances", instances, "entries of y", y)
     weights = None if weights is None else check_weights(weights, len(instances))
     if not _are_labels(y):

@@ -14,6 +14,7 @@ from llpgan.methods.linear import FeaturesOf, bag_runs
 from llpgan.utils.arrays import Array
 
 _BYTE = 256
+_ROWS_AT_ONCE = 2**14  # of predictions: their columns stay in a processor's cache
 
 
 class Tree(NamedTuple):
@@ -40,16 +41,39 @@ class Tree(NamedTuple):
 
     @classmethod
     def from_text(cls, number: int, text: str) -> "Tree":
-        """The one tree that a text in LightGBM's format describes."""
-        tree = text[text.index("Tree=") : text.index("end of trees")]
-        lines = dict(line.split("=", 1) for line in tree.splitlines() if "=" in line)
-        features, left, right = (
-            [int(part) for part in lines.get(name, "").split()]
-            for name in ("split_feature", "left_child", "right_child")
+        """The first tree of a text in LightGBM's format. All that is used of it is checked."""
+        lines = dict(line.split("=", 1) for line in text.splitlines() if "=" in line)
+        try:
+            features, left, right = (
+                [int(part) for part in lines.get(name, "").split()]
+                for name in ("split_feature", "left_child", "right_child")
+            )
+            thresholds = [float(part) for part in lines.get("threshold", "").split()]
+            own = np.array([float(part) for part in lines["leaf_value"].split()])
+        except (ValueError, KeyError) as error:
+            raise ValueError(f"tree {number} cannot be read: {error!r}") from None
+        tree = cls(number, features, thresholds, left, right, own)
+        tree.check()
+        if any(lines.get(name, "0").strip() != "0" for name in ("num_cat", "is_linear")):
+            raise ValueError(f"tree {number} has splits or leaves of a kind that BagBoosting never makes")
+        return tree
+
+    def check(self) -> None:
+        """Refuse what is no tree: each node and leaf but the root must be the child of one node before it."""
+        n_nodes, n_leaves = len(self.features), len(self.own)
+        sizes = {n_nodes, len(self.thresholds), len(self.left), len(self.right), n_leaves - 1}
+        children = sorted([*self.left, *self.right])
+        is_after = all(
+            child < 0 or child > node for side in (self.left, self.right) for node, child in enumerate(side)
         )
-        thresholds = [float(part) for part in lines.get("threshold", "").split()]
-        own = np.array([float(part) for part in lines["leaf_value"].split()])
-        return cls(number, features, thresholds, left, right, own)
+        if (
+            len(sizes) > 1
+            or not is_after
+            or children != [*range(-n_leaves if n_nodes else 0, 0), *range(1, n_nodes)]
+        ):
+            raise ValueError(f"tree {self.number} is damaged: its nodes and leaves do not make a tree")
+        if not np.isfinite([*self.thresholds, *self.own]).all() or min(self.features, default=0) < 0:
+            raise ValueError(f"tree {self.number} is damaged: a threshold, value or feature is out of range")
 
     def leaves(self, columns: Array) -> Array:
         """(n_rows,): the leaf of each row of features."""
@@ -105,7 +129,9 @@ class TreeGrower:
         self.is_monotonic = monotonic_cst is not None and any(monotonic_cst)
         if monotonic_cst is not None and self.is_monotonic:
             self.settings["monotone_constraints"] = list(monotonic_cst)
-        self._dataset = lightgbm.Dataset(np.ascontiguousarray(rows), params=self.settings)
+        self._dataset = lightgbm.Dataset(np.ascontiguousarray(rows), params=self.settings).construct()
+        #: Whether any feature parts the rows into leaves that are large enough.
+        self.can_split = any(self._dataset.feature_num_bin(feature) > 0 for feature in range(self.n_features))
 
     def dataset(self, rows: Array | None) -> lightgbm.Dataset:
         """Some of the rows, with the same bins; all if None."""
@@ -128,12 +154,12 @@ class Boosted:
     def __init__(self, grower: TreeGrower, rows: Array | None = None, seed: int = 0) -> None:
         self._rows, self._n_features = slice(None) if rows is None else rows, grower.n_features
         settings = grower.settings | {"feature_fraction_seed": seed}
-        self._booster = lightgbm.Booster(settings, grower.dataset(rows))
+        self._booster = lightgbm.Booster(settings, grower.dataset(rows)) if grower.can_split else None
 
     @property
     def n_trees(self) -> int:
         """How many trees there are."""
-        return int(self._booster.num_trees())
+        return 0 if self._booster is None else int(self._booster.num_trees())
 
     def grow(self, slope: Array) -> Tree | None:
         """Add a tree, whose leaves have no values of ours yet; None if no split lowers the loss.
@@ -148,13 +174,15 @@ class Boosted:
         """
         slope = slope[self._rows]
         largest = float(np.abs(slope).max(initial=0))
-        if largest == 0:
+        if largest == 0 or self._booster is None:
             return None
         number, slope = self.n_trees, slope / largest
         self._booster.update(fobj=lambda *_: (slope, np.ones_like(slope)))
         if self.n_trees == number:
             return None
-        tree = Tree.from_text(number, self._booster.model_to_string(num_iteration=1, start_iteration=number))
+        tree = read_trees(self._booster.model_to_string(num_iteration=1, start_iteration=number))[0]._replace(
+            number=number
+        )
         if not tree.features:
             self._booster.set_leaf_output(number, 0, 0.0)
             return None
@@ -162,31 +190,45 @@ class Boosted:
 
     def give_values(self, tree: Tree, values: Array) -> None:
         """Set the values of the leaves of a tree."""
+        assert self._booster is not None
         for leaf, value in enumerate(values.tolist()):
             self._booster.set_leaf_output(tree.number, leaf, value)
 
     def as_text(self, n_trees: int) -> str:
         """The first so many trees in LightGBM's text format; of none, an empty text."""
-        return str(self._booster.model_to_string(num_iteration=n_trees)) if n_trees else ""
+        return str(self._booster.model_to_string(num_iteration=n_trees)) if n_trees and self._booster else ""
 
     def gains(self, n_trees: int) -> Array:
         """(n_features,): by how much the splits at each feature lowered the loss, in the first so many trees."""
-        if n_trees == 0:
+        if n_trees == 0 or self._booster is None:
             return np.zeros(self._n_features)
         return np.asarray(self._booster.feature_importance("gain", iteration=n_trees))
 
 
 @lru_cache(maxsize=256)
-def load_booster(text: str) -> lightgbm.Booster:
-    """The model that LightGBM's text format describes; to read it runs no code."""
-    return lightgbm.Booster(model_str=text)
+def read_trees(text: str) -> tuple[Tree, ...]:
+    """The trees of a text in LightGBM's format, in order; of an empty text, none.
+
+    LightGBM itself is not given texts of saved models: it checks little, and a damaged one ends the process.
+    """
+    blocks = text.split("end of trees")[0].split("Tree=")[1:]
+    if text and not blocks:
+        raise ValueError("a text of trees holds no tree")
+    return tuple(Tree.from_text(number, block) for number, block in enumerate(blocks))
 
 
 def tree_scores(text: str, rows: Array) -> Array:
     """(n_rows,): the sum of the trees; 0 where there are none."""
-    if not text:
-        return np.zeros(len(rows))
-    return np.asarray(load_booster(text).predict(rows, raw_score=True, num_threads=1), dtype=np.float64)
+    trees, scores = read_trees(text), np.zeros(len(rows))
+    most = max((feature for tree in trees for feature in tree.features), default=0)
+    if most >= rows.shape[1]:
+        raise ValueError(f"a tree splits at feature {most}, but rows have {rows.shape[1]} features")
+    for first in range(0, len(rows) if trees else 0, _ROWS_AT_ONCE):
+        columns = np.asfortranarray(rows[first : first + _ROWS_AT_ONCE])
+        part = scores[first : first + _ROWS_AT_ONCE]
+        for tree in trees:
+            part += tree.own[tree.leaves(columns)]
+    return scores
 
 
 LEAST = 1e-12  # of a mean prediction, so that its logarithm is finite
@@ -594,21 +636,42 @@ class Ensemble:
     course: list[float]
 
 
-def held_out_parts(n_units: int, n_models: int, seed: int) -> list[Array]:
+def held_out_parts(units: int | Array, n_models: int, seed: int) -> list[Array]:
     """For each model the units, bags or rows, that it does not learn from: each once, then parted anew.
 
-    There are none where units are fewer than three.
+    There are none where units are fewer than three. Units are given by their number, or, where some are copies
+    that must be held out together, by the number of the original of each.
 
     >>> [part.tolist() for part in held_out_parts(3, n_models=3, seed=0)]
     [[2], [0], [1]]
+    >>> [part.tolist() for part in held_out_parts(np.array([0, 1, 2, 0]), n_models=3, seed=0)]
+    [[2], [0, 3], [1]]
     """
+    n_units = units if isinstance(units, int) else int(units.max(initial=-1)) + 1
     if n_units < _FEWEST_UNITS:
         return []
     random = np.random.default_rng(seed)
     parts: list[Array] = []
     while len(parts) < n_models:
         parts += np.array_split(random.permutation(n_units), min(N_PARTS, n_units))
-    return [np.sort(part) for part in parts[:n_models]]
+    if isinstance(units, int) or len(units) == n_units:
+        return [np.sort(part) for part in parts[:n_models]]
+    return [np.flatnonzero(np.isin(units, part)) for part in parts[:n_models]]
+
+
+def number_copies(rows: BoostingRows) -> Array:
+    """(n_rows,): the same number for rows of a bag that are copies of each other, from 0 on."""
+    hashes = []
+    for block in rows.blocks:
+        table = np.column_stack([block.read(), block.first_bag + np.asarray(block.bags.bag_index)])
+        words = np.ascontiguousarray(table, dtype=np.float64).view(np.uint64)
+        random = np.random.default_rng(0).integers(2**63, size=words.shape[1], dtype=np.uint64)
+        odd = random * np.uint64(2) + np.uint64(1)
+        hashes.append(((words ^ (words >> np.uint64(32))) * odd).sum(axis=1, dtype=np.uint64))
+    _, first, copies = np.unique(np.concatenate(hashes), return_index=True, return_inverse=True)
+    rank = np.empty(len(first), dtype=np.int64)
+    rank[np.argsort(first)] = np.arange(len(first))
+    return rank[copies]
 
 
 def boost(

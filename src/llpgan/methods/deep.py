@@ -508,7 +508,7 @@ class DeepClassifier(LLPClassifier):
         TrainingError
             If the training ends in weights that are not finite.
         """
-        self._start(bags)
+        bags = self._start(bags)
         refuse_betas(self.betas)
         refuse_settings_of_optimizer(self)
         refuse_unsuitable_sizes(self, bags)

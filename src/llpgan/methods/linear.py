@@ -491,7 +491,7 @@ class BinaryClassifier(ClassicalClassifier):
         Self
             The fitted estimator.
         """
-        self._start(bags)
+        bags = self._start(bags)
         features = self._learn_features(bags)
         positives = [1] if bags.n_classes == 2 else range(bags.n_classes)
         with one_blas_thread():

@@ -361,7 +361,7 @@ class MeanMap(ClassicalClassifier):
             If the bags do not tell the classes apart: all have the same proportions, or there are fewer bags than
             classes.
         """
-        self._start(bags)
+        bags = self._start(bags)
         self.condition_ = mixing_condition(bags)
         features = self._learn_features(bags)
         operator = self._operator(bags, features.bag_means(bags))
@@ -575,7 +575,7 @@ class AlternatingMeanMap(ClassicalClassifier):
         Self
             The fitted estimator.
         """
-        self._start(bags)
+        bags = self._start(bags)
         with collect_trial_warnings():
             self.start_ = clone(self.start or MeanMap()).fit_bags(bags)
         features = self._learn_features(bags)

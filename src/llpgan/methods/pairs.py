@@ -223,7 +223,8 @@ class MarginalLogistic(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ndarray of shape (n_rows,)
             The classes.
         """
-        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
+        best = self.predict_proba(X).argmax(axis=1)
+        return np.asarray(self.classes_[best])
 
     def _probabilities(self, instances: Array) -> Array:
         return class_probabilities(self.model_, self._features(instances.T))

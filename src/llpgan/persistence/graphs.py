@@ -22,7 +22,7 @@ from llpgan.methods.auto_llp import AutoLLP
 from llpgan.methods.bag_boosting import BagBoosting
 from llpgan.methods.bag_logistic import BagLogistic
 from llpgan.methods.base import LLPClassifier
-from llpgan.methods.boosting import load_booster
+from llpgan.methods.boosting import Tree, read_trees
 from llpgan.methods.deep import DeepClassifier
 from llpgan.methods.inv_cal import KernelSigmoid
 from llpgan.methods.kernels import Kernel, KernelMap, NamedKernel
@@ -199,36 +199,25 @@ def boosted_probabilities(graph: Graph, model: BagBoosting, rows: str) -> str:
 
 def _sums(graph: Graph, texts: Sequence[str], rows: str) -> str:
     """(rows, texts): the sum of the trees of each text, in double precision."""
-    trees = [(target, root) for target, text in enumerate(texts) for root in _roots(text)]
+    trees = [(target, tree) for target, text in enumerate(texts) for tree in read_trees(text)]
     if not trees:
         first = graph.add("ReduceSum", rows, graph.constant(np.array([1])), keepdims=1)
         return graph.add("Mul", first, graph.constant(np.zeros((1, len(texts)))))
-    nodes = [_nodes(root, tree) for tree, (_, root) in enumerate(trees)]
+    nodes = [_nodes(number, tree) for number, (_, tree) in enumerate(trees)]
     attributes = _attributes(nodes, [target for target, _ in trees], len(texts))
     return graph.cast(graph.add("TreeEnsembleRegressor", rows, domain=ML, **attributes), "float64")
 
 
-def _roots(text: str) -> list[dict[str, Any]]:
-    if not text:
-        return []
-    return [tree["tree_structure"] for tree in load_booster(text).dump_model()["tree_info"]]
-
-
-def _nodes(root: dict[str, Any], tree: int) -> list[Node]:
-    """The nodes of a tree, parents before children."""
-    found: list[Node] = []
-    waiting = [(root, 0)]
-    n_named = 1
-    while waiting:
-        node, name = waiting.pop()
-        if "split_feature" not in node:
-            found.append(Node(tree, name, 0, 0.0, None, node["leaf_value"]))
-            continue
-        children = (n_named, n_named + 1)
-        n_named += 2
-        found.append(Node(tree, name, node["split_feature"], node["threshold"], children, 0.0))
-        waiting += [(node["left_child"], children[0]), (node["right_child"], children[1])]
-    return sorted(found, key=lambda node: node.node)
+def _nodes(number: int, tree: Tree) -> list[Node]:
+    """The nodes of a tree, and after them its leaves."""
+    n_nodes = len(tree.features)
+    sides = [[child if child >= 0 else n_nodes - 1 - child for child in side] for side in (tree.left, tree.right)]
+    parts = zip(tree.features, tree.thresholds, *sides, strict=True)
+    nodes = [
+        Node(number, i, feature, threshold, (a, b), 0.0) for i, (feature, threshold, a, b) in enumerate(parts)
+    ]
+    leaves = [Node(number, n_nodes + leaf, 0, 0.0, None, value) for leaf, value in enumerate(tree.own.tolist())]
+    return nodes + leaves
 
 
 def _attributes(trees: Sequence[Sequence[Node]], targets: Sequence[int], n_targets: int) -> dict[str, Any]:

@@ -127,6 +127,8 @@ class Manifest:
             raise ValueError(f"it holds a {self.method}; this version knows {', '.join(SAVED_METHODS)}")
         if not matches(self.classes, list[str | int | float | bool]) or not self.classes:
             raise ValueError(f"classes should be the names of classes, not {self.classes}")
+        if len(set(self.classes)) < len(self.classes):
+            raise ValueError(f"class names must differ, but the classes are {self.classes}")
         refuse_other_type(self.class_type, self.classes)
         if not self.shape or min(self.shape) < 1:
             raise ValueError(f"shape should be of one dimension at least, and no side 0, not {self.shape}")

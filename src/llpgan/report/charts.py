@@ -364,7 +364,9 @@ def confusion_chart(scores: LabelScores, classes: tuple[str, ...]) -> Markup:
     names = [shorten(name, 12) for name in classes]
 
     def draw(axes: Axes) -> Hover:
-        shares = scores.confusion / np.maximum(scores.confusion.sum(axis=1, keepdims=True), 1)
+        shares = scores.confusion / np.maximum(
+            scores.confusion.sum(axis=1, keepdims=True), np.finfo(np.float64).tiny
+        )
         for row, column in np.ndindex(k, k):
             _cell(axes, (row, column), scores.confusion, shares[row, column])
         axes.set(xlim=(-0.5, k - 0.5), ylim=(k - 0.5, -0.5), aspect="equal")
@@ -382,7 +384,7 @@ def confusion_chart(scores: LabelScores, classes: tuple[str, ...]) -> Markup:
 def _cell(axes: Axes, place: tuple[int, int], counts: NDArray[Any], share: float) -> None:
     row, column = place
     axes.bar(column, 0.96, 0.96, bottom=row - 0.48, color=BLUE, alpha=0.04 + 0.41 * share)
-    if n := int(counts[place]):
+    if n := round(counts[place].item()):
         size = 14 if len(counts) <= 4 else max(6, 13 - len(counts) / 2.5)
         axes.text(column, row, format_count(n), ha="center", va="center", fontsize=size, color=INK)
 

@@ -376,7 +376,7 @@ def collect_content(
         pictures=collect_pictures(bags, probabilities, scores, images),
         doubt=_doubt(model, bags, probabilities),
         verdict=_verdict(model, bags, probabilities, held_out),
-        labels=None if labels is None else label_scores(labels, probabilities, bags.classes),
+        labels=None if labels is None else label_scores(labels, probabilities, bags.classes, bags.weights),
         noise_floor=expected_bag_error(bags, probabilities),
         shares=None if shares is None else GroupSharesDisplay.of(shares),
         overall_held_out=None
@@ -384,7 +384,7 @@ def collect_content(
         else bag_scores(held_out, np.broadcast_to(bags.prior, (len(held_out.instances), len(bags.prior)))),
         labels_held_out=None
         if held_out is None or labels_held_out is None
-        else label_scores(labels_held_out, of_held_out, bags.classes),
+        else label_scores(labels_held_out, of_held_out, bags.classes, held_out.weights),
         tried=tuple(getattr(model, "tried_", ())),
         date=datetime.now(UTC).date().isoformat(),
     )

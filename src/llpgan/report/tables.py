@@ -325,7 +325,7 @@ def confusion_table(scores: LabelScores, classes: Sequence[str]) -> DataTable:
     """Counts of true against predicted classes."""
     counts = scores.confusion.tolist()
     predicted = [
-        Column(f"Predicted {shorten(name, 24)}", [row[k] for row in counts], format_count)
+        Column(f"Predicted {shorten(name, 24)}", [round(row[k]) for row in counts], format_count)
         for k, name in enumerate(classes)
     ]
     return DataTable(

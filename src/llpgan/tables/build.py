@@ -94,7 +94,9 @@ class Survey:
         """A block of the rows."""
         if not self.is_table and self._first is None:
             self._first = learn_encoder(rows, self.spec, self.reserved)
-        bags, weights = self.bags.add(rows), row_weights(rows, self.spec.weight)
+        weights = row_weights(rows, self.spec.weight)
+        counts = None if weights is None else weights > 0  # a row of weight zero decides nothing
+        bags = self.bags.add(rows)
         if weights is not None:
             self._totals.add(bags.places, np.bincount(bags.of_row, weights)[:, None])
         if self.labels is not None:
@@ -102,9 +104,9 @@ class Survey:
         chance = None if self._chance is None else self._chance.random(len(rows))
         with naming_source(rows.name):
             for name, summary in self.summaries.items():
-                summary.add(rows.table[name], rows.first_row, chance)
+                summary.add(rows.table[name], rows.first_row, chance, counts)
             for name, few in self.few.items():
-                few.add(rows.table[name], bags)
+                few.add(rows.table[name], bags, counts)
 
     @cached_property
     def bag_ids(self) -> tuple[Hashable, ...]:
@@ -297,7 +299,7 @@ def warn_of_likely_labels(bags: Bags, survey: Survey) -> None:
     """Warn of columns that, averaged by bag, nearly determine the bags' shares; of a store, some bags tell."""
     if not isinstance(bags.encoder, TableEncoder) or not survey.unsuspected:
         return
-    some = sample_bags(bags)[0] if is_stored(bags.instances) else bags
+    some = sample_bags(bags)[0] if is_stored(bags.instances) else bags.drop_weightless()
     means, positions = some.means(some.instances), bags.encoder.positions
     of_columns = {name: means[:, positions[name]] for name in survey.unsuspected if name in positions}
     warn_of_determining(of_columns, some.proportions, some.sizes)

@@ -3,8 +3,8 @@
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
@@ -16,7 +16,12 @@ from llpgan.bags.checks import LARGEST
 from llpgan.utils.arrays import Array
 
 Values = NDArray[np.float64]
-_NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
+_PLAIN = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
+_GROUPED = r"^\s*[+-]?\d{1,3}(,\d{3})+(\.\d*)?\s*%?\s*$"  # 4,015.91
+_PERCENT = r"^\s*[+-]?(\d+[.,]?\d*|[.,]\d+)\s*%\s*$"  # 37 %, 37.2 % and 37,2 %
+_NUMBER = f"{_PLAIN}|{_GROUPED}|{_PERCENT}"
+_DOTTED_DATE = r"^\s*\d{1,2}\.\d{1,2}\.\d{4}\s*$"  # 05.12.2010: day, month, year
+_OTHER_DATE = r"^\s*(\d{1,2}[/-]\d{1,2}[/-]\d{2,4}|\d{1,2}\.\d{1,2}\.\d{2})\s*$"  # of which the order is unknown
 _DAY = 24 * 3600.0
 _FIRST_ROWS = 1000
 _WHOLE = 2.0**53  # above it, floats are too coarse to be told from integers
@@ -96,15 +101,15 @@ def plain_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def as_numbers(name: str, column: pa.ChunkedArray) -> Values:
-    """The values as floats, NaN where they are missing.
+    """The values as floats, NaN where they are missing. Of texts, 4,015.91 is a number too, and 37 % is 0.37.
 
-    >>> as_numbers("age", pa.chunked_array([["31", None, "4e1"]]))
-    array([31., nan, 40.])
+    >>> as_numbers("age", pa.chunked_array([["31", None, "4e1", "4,015.5", "37,5 %"]])).tolist()
+    [31.0, nan, 40.0, 4015.5, 0.375]
     """
     column = plain_values(column)
     if is_text(column):
         _refuse_text(name, column)
-        column = pc.utf8_trim_whitespace(column)
+        column = _plain_numbers(column)
     numbers = _floats(_cast(name, column, pa.float64(), "numbers"))
     for row in np.flatnonzero(np.abs(numbers) > LARGEST):
         why = (
@@ -114,6 +119,20 @@ def as_numbers(name: str, column: pa.ChunkedArray) -> Values:
         )
         raise RowError(name, int(row), f"{numbers[row]} {why}")
     return numbers
+
+
+def _plain_numbers(column: pa.ChunkedArray) -> Any:
+    """Texts that are numbers as Arrow reads them: without separators of thousands, and percentages as shares."""
+    column = pc.utf8_trim_whitespace(column)
+    if not pc.any(pc.match_substring_regex(column, "[,%]")).as_py():
+        return column
+    is_share = pc.match_substring(column, "%")
+    ungrouped = pc.if_else(
+        pc.match_substring_regex(column, _GROUPED), pc.replace_substring(column, ",", ""), column
+    )
+    digits = pc.replace_substring_regex(pc.replace_substring(ungrouped, ",", "."), r"\s*%", "")
+    numbers = digits.cast(pa.float64())
+    return pc.if_else(is_share, pc.divide(numbers, 100), numbers)
 
 
 def as_days(name: str, column: pa.ChunkedArray) -> Values:
@@ -179,8 +198,37 @@ def _text_of_floats(column: pa.ChunkedArray) -> pa.ChunkedArray:
 def _moments(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
     if _has_moments(column):
         return column.cast(pa.timestamp("s"))
+    if match_all(column, _DOTTED_DATE):
+        with suppress(pa.ArrowInvalid):
+            return pc.strptime(pc.utf8_trim_whitespace(column), format="%d.%m.%Y", unit="s")
     row = bisect_left(range(len(column)), True, key=lambda row: not _has_moments(column.slice(0, row + 1)))
     raise RowError(name, row, f"{column[row].as_py()!r} is not a date such as 2016-11-08 or 2016-11-08 20:15:00")
+
+
+def match_all(column: pa.ChunkedArray, pattern: str) -> bool:
+    """Whether all texts of a column match a pattern, and there is one at least."""
+    found = pc.match_substring_regex(plain_values(column).unique().drop_null(), pattern)
+    return len(found) > 0 and bool(pc.all(found).as_py())
+
+
+def looks_like_dates(texts: Iterable[str]) -> Literal["day first", "unclear"] | None:
+    """Whether all texts are dates with the day first, or dates of which the order is unclear.
+
+    >>> looks_like_dates(["05.12.2010", "24.1.2011"]), looks_like_dates(["05/12/2010"]), looks_like_dates(["5"])
+    ('day first', 'unclear', None)
+    """
+    different = pa.chunked_array([list(texts)], pa.string())
+    if match_all(different, _DOTTED_DATE):
+        return "day first" if _has_days_first(different) else "unclear"
+    return "unclear" if match_all(different, f"{_OTHER_DATE}|{_DOTTED_DATE}") else None
+
+
+def _has_days_first(column: pa.ChunkedArray) -> bool:
+    try:
+        pc.strptime(pc.utf8_trim_whitespace(column), format="%d.%m.%Y", unit="s")
+    except pa.ArrowInvalid:
+        return False
+    return True
 
 
 def _has_moments(column: pa.ChunkedArray) -> bool:
@@ -389,6 +437,7 @@ class ColumnSummary:
         self.first: Any = None
         self._number_texts = 0
         self._not_a_number: RowError | None = None
+        self._first_row, self._rows = 0, None
         self._numbers: Numbers | None = None
         self._texts: Texts | None = None
 
@@ -399,17 +448,41 @@ class ColumnSummary:
         summary.add(column)
         return summary
 
-    def add(self, column: pa.ChunkedArray, first_row: int = 0, chance: Array | None = None) -> None:
-        """A part of the column, with one random number per row, which says whether it comes into the sample."""
+    def add(
+        self,
+        column: pa.ChunkedArray,
+        first_row: int = 0,
+        chance: Array | None = None,
+        counts: NDArray[np.bool_] | None = None,
+    ) -> None:
+        """Add a part of the column.
+
+        Parameters
+        ----------
+        column : ChunkedArray
+            The values.
+        first_row : int, default=0
+            The row at which the part begins, for messages.
+        chance : ndarray, default=None
+            A random number for each row, which decides whether it comes into the sample. None means all rows do.
+        counts : ndarray of bool, default=None
+            Which rows count; the others have a weight of zero. None means all.
+        """
+        rows = None if counts is None or counts.all() else np.flatnonzero(counts)
+        if rows is not None:
+            column, chance = column.take(pa.array(rows)), None if chance is None else chance[rows]
+        if len(column) == 0:
+            return
         if self.n_rows == 0:
             self._begin(column)
+        self._first_row, self._rows = first_row, rows
         self.n_rows += len(column)
         self.n_missing += n_missing(column)
         self.n_nulls += int(column.null_count)
         try:
             self._add_values(column, chance)
         except RowError as error:
-            raise error.at(first_row) from None
+            raise self._in_file(error) from None
 
     def _begin(self, column: pa.ChunkedArray) -> None:
         self.type, self.first = column.type, column[0].as_py()
@@ -442,7 +515,20 @@ class ColumnSummary:
         try:
             as_numbers(self.name, column)
         except RowError as error:
-            self._not_a_number = error.at(self.n_rows - len(column))
+            self._not_a_number = self._in_file(error)
+
+    def _in_file(self, error: RowError) -> RowError:
+        """The error with the number that its row has in the source."""
+        row = error.row if self._rows is None else int(self._rows[error.row])
+        return RowError(error.column, self._first_row + row, error.why)
+
+    def read_dates(self) -> None:
+        """Take the statistics of texts that are dates with the day first."""
+        assert self._texts is not None
+        texts = [text for text, n in self._texts.counts.items() for _ in range(n)]
+        self._numbers = Numbers(as_days)
+        self._numbers.add(self.name, pa.chunked_array([texts], pa.string()), None)
+        self._numbers.n_missing = self._texts.n_missing
 
     def has_one_value(self) -> bool:
         """Whether no row differs from the others, missing values aside."""

@@ -22,6 +22,7 @@ from llpgan.tables.columns import (
     is_number_text,
     is_text,
     is_time,
+    looks_like_dates,
     naming_source,
     no_value,
     plain_values,
@@ -168,6 +169,10 @@ _RANGE = re.compile(
     re.IGNORECASE,
 )
 _FEW = 20  # below so many rows, every value of any column may be different
+_WHICH_DATE = (
+    "its values look like dates, of which the order of day and month is unclear: write them as 2010-12-05, or "
+    "leave the column out (drop)"
+)
 _ID_NAME = re.compile(r"(^|[_\W])(id|ids|uuid|guid|index|key|nr|number)$|^unnamed", re.IGNORECASE)
 
 
@@ -318,11 +323,34 @@ def _kind_of_text(summary: ColumnSummary, most: int) -> Kind:
     numbers, there = summary.n_number_texts(), summary.n_rows - summary.n_nulls
     if numbers == there:
         return "number"
+    dates = looks_like_dates(text for text, _ in summary.texts().counts)
+    if dates == "day first":
+        summary.read_dates()
+        return "date"
     if numbers > there / 2 and not (has_open_ends(summary) and summary.n_different() <= most):
         _refuse_few_texts(summary, f"{numbers} of the {there} values")
     if there >= _FEW and summary.n_different() > there / 2:
-        raise LeftOut("nearly every row has a text of its own, as names and ids do")
+        raise LeftOut(
+            "nearly every row has a text of its own, as names and ids do" if dates is None else _WHICH_DATE
+        )
     return "category"
+
+
+def describe_reading(summary: ColumnSummary, encoder: ColumnEncoder) -> str:
+    """What a column of text is read as, if that is not obvious; else an empty text."""
+    if summary.kind is not None or not is_text(summary):
+        return ""
+    texts = [text for text, _ in summary.texts().counts]
+    change = "; name it among the categories if that is wrong (categories)"
+    if isinstance(encoder, Date):
+        return f"is read as dates with the day first, such as {texts[0]}{change}"
+    if isinstance(encoder, Number):
+        unusual = next((text for text in texts if re.search("[,%]", text)), None)
+        if unusual is None:
+            return ""
+        number = as_numbers(summary.name, pa.chunked_array([[unusual]]))[0]
+        return f"is read as numbers, {unusual} as {number:.10g}{change}"
+    return "is used as categories, though " + _WHICH_DATE if looks_like_dates(texts) else ""
 
 
 def has_open_ends(summary: ColumnSummary) -> bool:
@@ -458,6 +486,8 @@ class TableEncoder:
         The columns that are left out, with the reason.
     categories_noted : tuple of str
         The columns that are taken as categories because some of their values are ranges.
+    readings : mapping
+        The columns whose values are not written as numbers or dates usually are, with what they are read as.
 
     Examples
     --------
@@ -476,6 +506,7 @@ class TableEncoder:
     columns: tuple[ColumnEncoder, ...]
     left_out: Mapping[str, str] = field(default_factory=dict)
     categories_noted: tuple[str, ...] = ()
+    readings: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def learned(cls, table: pa.Table, columns: Columns | None = None, reserved: Sequence[str] = ()) -> Self:
@@ -524,7 +555,7 @@ class TableEncoder:
             If no column is left to learn from.
         """
         encoders: list[ColumnEncoder] = []
-        left_out, noted = {}, []
+        left_out, noted, readings = {}, [], {}
         for column in summaries:
             try:
                 encoders.append(choose_encoder(column, columns))
@@ -533,11 +564,13 @@ class TableEncoder:
                 continue
             if column.kind is None and has_open_ends(column):
                 noted.append(column.name)
+            if reading := describe_reading(column, encoders[-1]):
+                readings[column.name] = reading
         encoders += texts
         if not encoders:
             why = "; ".join(f"{name!r} is left out, {reason}" for name, reason in left_out.items())
             raise ValueError(f"no column is left to learn from: {why or 'all are of bags or labels'}")
-        return cls(tuple(encoders), left_out, tuple(noted))
+        return cls(tuple(encoders), left_out, tuple(noted), readings)
 
     @property
     def features(self) -> tuple[str, ...]:
@@ -553,13 +586,14 @@ class TableEncoder:
 
     @property
     def notes(self) -> list[str]:
-        """Messages about columns that are left out, and about numbers that are taken as categories."""
+        """Messages about columns that are left out, and about columns whose kind is not obvious."""
         return [
             *(f"column {name!r} is left out: {reason}" for name, reason in self.left_out.items()),
             *(
                 f"column {name!r} is taken as categories, since some of its values are ranges, such as 3+"
                 for name in self.categories_noted
             ),
+            *(f"column {name!r} {reading}" for name, reading in self.readings.items()),
         ]
 
     @property

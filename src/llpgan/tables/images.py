@@ -1,5 +1,6 @@
 """Images in folders and in columns of paths."""
 
+import os
 import warnings
 from collections.abc import Iterator
 from contextlib import suppress
@@ -27,13 +28,32 @@ _RARE_ENDINGS = (".jpe", ".jfif", ".jp2", ".ppm", ".pgm", ".pbm", ".avif", ".hei
 
 def open_folder(folder: Path) -> Rows:
     """All images below a folder in the order of their paths; the bag of each is the folder that it is in."""
-    paths = sorted(path for path in folder.rglob("*") if is_image(path) and path.is_file())
+    paths = sorted(path for path in _walk(folder) if is_image(path))
     if not paths:
         raise ValueError(f"{folder} holds no image: files that end in {', '.join(_USUAL_ENDINGS)} would be")
     relative = [path.relative_to(folder) for path in paths]
+    for path in relative:
+        if "\\udc" in ascii(path.as_posix()):
+            raise ValueError(f"{folder}: the name {path.as_posix()!a} is not text in UTF-8: rename it")
     columns = {IMAGE_COLUMN: map(Path.as_posix, relative), FOLDER_COLUMN: (p.parent.as_posix() for p in relative)}
     table = pa.table({name: pa.array(list(values), pa.string()) for name, values in columns.items()})
     return Rows(str(folder), table, folder=folder, image=IMAGE_COLUMN)
+
+
+def _walk(folder: Path) -> Iterator[Path]:
+    """The files below a folder; an entry that cannot be read is refused, where pathlib would leave it out."""
+
+    def refuse(error: OSError) -> None:
+        raise ValueError(f"{error.filename} cannot be read: {error.strerror}; move it, or allow it to be read")
+
+    for parent, _, names in os.walk(folder, onerror=refuse):
+        for path in (Path(parent, name) for name in names):
+            if path.is_symlink() and not path.exists():
+                raise ValueError(
+                    f"{path} is a link to {path.readlink()}, which does not exist: remove it or mend it"
+                )
+            if path.is_file():
+                yield path
 
 
 def is_image(path: Path) -> bool:

@@ -14,6 +14,7 @@ from llpgan.bags.known_shares import KnownShares, parse_known_shares
 from llpgan.tables.columns import (
     as_numbers,
     as_text,
+    count_numbers,
     has_more_values_than,
     is_text,
     missing_values,
@@ -149,6 +150,54 @@ def shares_from_counts_table(
         return proportions_from_counts(counts, bag_ids, table.classes, within=within)
 
 
+def _spread_classes(
+    table: pa.Table, bag: Sequence[str], long: Sequence[str], file: str, *, partial: bool
+) -> tuple[pa.Table, list[str]]:
+    """A table with one row per bag from one with one row for each bag and class, and the classes.
+
+    A class that a bag has no row for has a share of zero there, or an unknown one if some are (partial).
+    """
+    name_column, share_column = long
+    for name in long:
+        if name not in table.column_names:
+            raise missing_column_error(file, name, table.column_names)
+    index, ids = bag_keys(table, bag, file)
+    names, column = np.unique(as_text(name_column, table[name_column]).to_pylist(), return_inverse=True)
+    cells = index * len(names) + column
+    for cell in np.flatnonzero(np.bincount(cells) > 1)[:1].tolist():
+        bag_id, name = ids[cell // len(names)], names[cell % len(names)].item()
+        raise ValueError(f"{file}: bag {bag_id!r} has more than one row of class {name!r}")
+    numbers = np.full(len(ids) * len(names), np.nan if partial else 0.0)
+    numbers[cells] = as_numbers(share_column, table[share_column])
+    first = np.unique(index, return_index=True)[1]
+    shares = dict(zip(names.tolist(), numbers.reshape(len(ids), -1).T, strict=True))
+    return pa.table({**{name: table[name].take(pa.array(first)) for name in bag}, **shares}), names.tolist()
+
+
+def _refuse_long(table: pa.Table, bag: Sequence[str], classes: Sequence[Hashable] | None, file: str) -> None:
+    """Refuse a table that seems to have one row for each bag and class, and say how to read it."""
+    others = [name for name in table.column_names if name not in bag]
+    names = [name for name in others if is_text(table[name]) and count_numbers(plain_values(table[name])) == 0]
+    if classes is None and len(others) == 2 and len(names) == 1 and table[names[0]].null_count == 0:
+        share = next(name for name in others if name not in names)
+        raise ValueError(
+            f"{file} seems to have one row for each bag and class: name the columns of the class and of its "
+            f"share, such as {names[0]},{share} (long)"
+        )
+
+
+def _add_complement(table: pa.Table, bag: Sequence[str], file: str) -> pa.Table:
+    """The table of a single share, with that of the other of two classes beside it."""
+    others = [name for name in table.column_names if name not in bag]
+    if len(others) != 1:
+        return table
+    shares = as_numbers(others[0], table[others[0]])
+    if not ((shares >= 0) & (shares <= 1)).all():
+        return table
+    warn_user(f"{file} has the share of one class, {others[0]!r}; the others are called 'not {others[0]}'")
+    return table.append_column(f"not {others[0]}", pa.array(1 - shares))
+
+
 def _class_column(table: pa.Table, name: str, file: str) -> ShareArray:
     if name not in table.column_names:
         there = did_you_mean(name, table.column_names)
@@ -269,8 +318,13 @@ class Labels:
         self.column, self.coded = column, Coded()
 
     def add(self, rows: Rows, bags: PartBags, weights: NDArray[np.float64] | None = None) -> None:
-        """Some rows more; each counts as often as its weight says."""
-        found, of_row = np.unique(label_values(rows, self.column), return_inverse=True)
+        """Some rows more; each counts as often as its weight says, and one of weight zero is not there."""
+        labels = label_values(rows, self.column)
+        found, of_row = np.unique(labels if weights is None else labels[weights > 0], return_inverse=True)
+        if weights is not None:
+            positions = np.full(len(labels), -1)
+            positions[weights > 0] = of_row
+            of_row = positions
         if weights is not None and self.coded.counts.table.dtype == np.int64:
             self.coded.counts = Growing(2, np.float64)
         self.coded.add(bags, found.tolist(), of_row, weights)
@@ -291,10 +345,14 @@ class FewValues:
         self.coded: Coded | None = Coded()
         self.is_text = False
 
-    def add(self, column: pa.ChunkedArray, bags: PartBags) -> None:
+    def add(self, column: pa.ChunkedArray, bags: PartBags, counts: NDArray[np.bool_] | None = None) -> None:
         """A part of the column; once there are more values than a few, it is of no interest."""
         if self.coded is None:
             return
+        if counts is not None and not counts.all():
+            column, bags = column.filter(pa.array(counts)), bags._replace(of_row=bags.of_row[counts])
+            if len(column) == 0:
+                return
         if has_more_values_than(column, self.most):
             self.coded = None
             return
@@ -372,15 +430,38 @@ def _read(given: Any, what: str, bag_columns: Sequence[str], text: Sequence[str]
     file = source_name(given, f"the table of {what}")
     refuse_empty_path(given, what)
     if isinstance(given, str | Path) and Path(given).is_file():
-        return BagTable.of(read_table(given, text, bag_columns), bag_columns, spec.classes, file)
+        return _as_bag_table(read_table(given, text, bag_columns), what, bag_columns, spec, file)
     with check_argument(what):
         frame = _with_bags_as_columns(given, bag_columns)
         table = read_table(frame, text, bag_columns)
-        return BagTable.of(table, bag_columns, spec.classes, file, _names_as_given(frame))
+        return _as_bag_table(table, what, bag_columns, spec, file, _names_as_given(frame))
+
+
+def _as_bag_table(
+    table: pa.Table,
+    what: str,
+    bag: Sequence[str],
+    spec: TableSpec,
+    file: str,
+    names: Mapping[str, Hashable] | None = None,
+) -> BagTable:
+    """One row per bag and one column per class, whichever form the table has."""
+    classes = spec.classes
+    if spec.long is not None:
+        table, found = _spread_classes(table, bag, spec.long, file, partial=spec.partial or spec.within)
+        classes = found if classes is None else classes
+    elif set(bag) <= set(table.column_names):
+        _refuse_long(table, bag, classes, file)
+        if what == "proportions" and not (spec.partial or spec.within):
+            with naming_source(file):
+                table = _add_complement(table, bag, file)
+    return BagTable.of(table, bag, classes, file, names)
 
 
 def _with_bags_as_columns(frame: Any, bag_columns: Sequence[str]) -> Any:
     """A frame whose index says the bag, as that of a cross table does, with the index as columns."""
+    if hasattr(frame, "iloc") and not hasattr(frame, "columns"):
+        raise TypeError("a table has one row per bag and one column per class, not a single column: see unstack()")
     if not hasattr(frame, "reset_index") or set(bag_columns) <= {str(name) for name in frame.columns}:
         return frame
     index = frame.index
@@ -404,6 +485,8 @@ def shares_from_tables(
     """What such tables say of the bags of a source."""
     first = next(iter(tables.values()))
     rows = {name: table.rows_of(bag_ids, source) for name, table in tables.items()}
+    if "proportions" in rows:
+        rows["proportions"] = _shares_from_percentages(rows["proportions"], first.file)
     if "counts" in rows:
         rows["proportions"] = shares_from_counts_table(first, rows.pop("counts"), bag_ids, within=spec.within)
     with naming_source(first.file):
@@ -418,6 +501,15 @@ def shares_from_tables(
             tolerance=spec.tolerance,
         )
     return Shares(shares, check_class_names(list(first.classes), "classes"), first.file, known)
+
+
+def _shares_from_percentages(given: ShareArray, source: str) -> ShareArray:
+    """The shares, where all bags have percentages that sum to a hundred."""
+    sums = np.nansum(given, axis=1)
+    if np.isnan(given).any() or len(sums) == 0 or not (np.abs(sums - 100) <= 1).all():
+        return given
+    warn_user(f"{source}: the proportions of each bag sum to 100, and are read as percentages")
+    return given / 100
 
 
 def shares_from_label_counts(counts: NDArray[np.int64], classes: Array, source: str) -> Shares:

@@ -12,10 +12,11 @@ from llpgan.bags.checks import check_classes, check_same_length
 from llpgan.tables.columns import as_numbers, naming_source
 from llpgan.tables.encode import ValueEncoder, value_texts
 from llpgan.tables.streams import open_rows
-from llpgan.utils.arrays import Array, to_frame
+from llpgan.utils.arrays import Array, refuse_masked, to_frame
 
 Table = NDArray[np.float64]
 Pair = tuple[str, str]
+_ROUNDING, _CHANCE = 1e-6, 8.0  # of counts; standard deviations that no noise has
 KEYS = ("column_1", "value_1", "column_2", "value_2")
 
 
@@ -74,6 +75,8 @@ class MarginalTables:
             self._check_counts(first, second)
         for place in np.flatnonzero(self.totals <= 0).tolist():
             raise ValueError(f"class {self.classes[place].item()!r}: its counts sum to {self.totals[place]:g}")
+        for name in self.values:
+            self._refuse_contradictions(name)
 
     @classmethod
     def from_rows(
@@ -114,7 +117,7 @@ class MarginalTables:
             If a column is missing or holds fractional numbers, or there are not as many labels as rows.
         """
         opened = open_rows(rows)
-        classes, label_index = np.unique(np.asarray(labels), return_inverse=True)
+        classes, label_index = np.unique(refuse_masked(labels, "labels"), return_inverse=True)
         check_same_length("rows", opened, "labels", label_index)
         names = list(opened.table.column_names if columns is None else columns)
         found = {name: np.unique(value_texts(opened, name), return_inverse=True) for name in names}
@@ -284,6 +287,35 @@ class MarginalTables:
             f"MarginalTables({len(self.values)} columns, {pairs}, {cells} cells, {len(self.classes)} classes, "
             f"{self.totals.sum():.0f} rows)"
         )
+
+    def _refuse_contradictions(self, name: str) -> None:
+        """Refuse tables that differ in how many rows have a value of a column, beyond noise and cells left out."""
+        ranges = {pair: self._range_of_column(name, *pair) for pair in self.pairs if name in pair}
+        for (one, (low, _)), (other, (_, high)) in product(ranges.items(), ranges.items()):
+            for place, k in np.argwhere(low > high + _ROUNDING * np.maximum(1, np.abs(high)))[:1].tolist():
+                counts = [np.nansum(self._by_value(name, *pair)[place, :, k]) for pair in (one, other)]
+                value, cause = (
+                    f"{name}={self.values[name][place]!r}",
+                    "" if self.sd else "; give sd, if counts are noisy",
+                )
+                raise ValueError(
+                    f"the tables contradict each other: {counts[0]:,.10g} rows of class "
+                    f"{self.classes[k].item()!r} have {value} in the table of {one[0]!r} and {one[1]!r}, but "
+                    f"{counts[1]:,.10g} in that of {other[0]!r} and {other[1]!r}{cause}"
+                )
+
+    def _range_of_column(self, name: str, first: str, second: str) -> tuple[Table, Table]:
+        """The fewest and the most rows that may have each value of a column, by class, as one table says."""
+        cells = self._by_value(name, first, second)
+        sums, left_out = np.nansum(cells, axis=1), np.isnan(cells).sum(axis=1)
+        noise = _CHANCE * self.sd
+        slack = noise * np.sqrt(cells.shape[1])
+        return sums - slack, sums + slack + left_out * (self.threshold + noise * np.sqrt(cells.shape[2]))
+
+    def _by_value(self, name: str, first: str, second: str) -> Table:
+        """(values of the column, values of the other, classes): the counts of a pair of columns."""
+        cells = self.counts[first, second]
+        return cells if name == first else cells.swapaxes(0, 1)
 
     def _check_counts(self, first: str, second: str) -> None:
         table, where = self.counts[first, second], f"the table of {first!r} and {second!r}"

@@ -3,6 +3,7 @@
 import codecs
 import io
 import re
+import shlex
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -14,6 +15,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
+import pyarrow.feather
+import pyarrow.json
 import pyarrow.parquet
 
 from llpgan.tables import columns
@@ -193,14 +196,23 @@ _SEPARATORS = ",;\t"
 _QUOTED = re.compile(r'"[^"]*"')
 _WITH_COMMA = r"^\s*[+-]?(\d+,?\d*|,\d+)([eE][+-]?\d+)?\s*$"
 _HEADER_BYTES = 2**16
+_FIRST_LINES = 20
 
 
 def find_separator(path: Path) -> str:
-    """The separator that occurs most often in the first line, outside of quotes; a comma if there is none."""
+    """The separator that the first lines have equally often, and the first line most often, outside of quotes.
+
+    It is a comma if there is none.
+    """
     with pa.input_stream(path) as stream:  # which also unpacks
-        header = stream.read(_HEADER_BYTES).split(b"\n")[0].decode("utf-8", errors="replace")
-    bare = _QUOTED.sub("", header)
-    return max(_SEPARATORS, key=bare.count)
+        lines = stream.read(_HEADER_BYTES).decode("utf-8", errors="replace").split("\n")
+    bare = [_QUOTED.sub("", line) for line in lines[: min(_FIRST_LINES, max(1, len(lines) - 1))]]
+
+    def rank(separator: str) -> tuple[int, int]:
+        in_header = bare[0].count(separator)
+        return sum(line.count(separator) == in_header > 0 for line in bare), in_header
+
+    return max(_SEPARATORS, key=rank)
 
 
 def decimals_may_have_commas(separator: str) -> bool:
@@ -428,6 +440,10 @@ def _from_file(path: Path, text: Text, ids: Text) -> pa.Table:
     if not path.exists():
         raise FileNotFoundError(f"there is no file {path}")
     read = next((reader for ending, reader in _READERS.items() if path.name.lower().endswith(ending)), None)
+    if path.is_file() and path.suffix.lower() in _SPREADSHEETS:
+        names = f"{str(path)!r}).to_csv({str(path.with_suffix('.csv'))!r}, index=False)"
+        convert = shlex.quote(f"import pandas; pandas.read_excel({names}")
+        raise ValueError(f"{path} is a spreadsheet: save it as CSV, or run python -c {convert}")
     if read is None or not path.is_file():
         raise ValueError(f"{path} is not a table: a file that ends in {', '.join(_READERS)} would be")
     try:
@@ -480,7 +496,7 @@ def refuse_not_utf8(path: Path, table: pa.Table) -> None:
     """Refuse columns that Arrow could only read as bytes."""
     for entry in table.schema:
         if pa.types.is_binary(entry.type) or entry.type == pa.dictionary(pa.int32(), pa.binary()):
-            raise _not_utf8(f"{path}, column {entry.name!r}")
+            raise _not_utf8(path, f"column {entry.name!r}")
 
 
 def refuse_other_header(path: Path) -> None:
@@ -492,11 +508,17 @@ def refuse_other_header(path: Path) -> None:
     except UnicodeDecodeError:
         is_text = False
     if not is_text:
-        raise _not_utf8(f"{path}, in its first line")
+        raise _not_utf8(path, "in its first line")
 
 
-def _not_utf8(where: str) -> ValueError:
-    return ValueError(f"{where}: this is not text in UTF-8; save the table as UTF-8")
+def _not_utf8(path: Path, where: str) -> ValueError:
+    with pa.input_stream(path) as stream:
+        encoding = "UTF-16" if stream.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "LATIN1"
+    as_utf8 = path.with_name(f"{path.name.split('.')[0]}_utf8.csv")
+    return ValueError(
+        f"{path}, {where}: this is not text in UTF-8. If it is {encoding}, convert it: "
+        f"iconv -f {encoding} -t UTF-8 {shlex.quote(str(path))} > {shlex.quote(str(as_utf8))}"
+    )
 
 
 def _read_tsv(path: Path, text: Text, ids: Text) -> pa.Table:
@@ -505,6 +527,14 @@ def _read_tsv(path: Path, text: Text, ids: Text) -> pa.Table:
 
 def _read_parquet(path: Path, text: Text, ids: Text) -> pa.Table:
     return pa.parquet.read_table(path)
+
+
+def _read_feather(path: Path, text: Text, ids: Text) -> pa.Table:
+    return pyarrow.feather.read_table(path)
+
+
+def _read_json_lines(path: Path, text: Text, ids: Text) -> pa.Table:
+    return pyarrow.json.read_json(path)
 
 
 def _first_line(error: BaseException) -> str:
@@ -518,7 +548,11 @@ _READERS: dict[str, Callable[[Path, Text, Text], pa.Table]] = {
     ".tab": _read_tsv,
     ".tsv.gz": _read_tsv,
     ".parquet": _read_parquet,
+    ".feather": _read_feather,
+    ".arrow": _read_feather,
+    ".jsonl": _read_json_lines,
 }
+_SPREADSHEETS = {".xlsx", ".xls", ".xlsm", ".ods"}
 
 
 _BLOCK_BYTES = 2**24

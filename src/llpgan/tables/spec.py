@@ -57,6 +57,9 @@ class TableSpec:
     weight : str, default=None
         A column that says how much each row counts in its bag: survey weights, or counts of identical rows. It is
         never used as a feature.
+    long : sequence of str, default=None
+        The columns of the class and of its share, if ``proportions`` or ``counts`` has one row for each bag and
+        class. None means one row per bag and one column per class.
     tolerance : float, default=0.01
         Proportions whose sum differs from one by at most this much are normalized; larger differences raise an
         error.
@@ -85,6 +88,7 @@ class TableSpec:
     within: bool = False
     proportions_sd: float | None = None
     weight: str | None = None
+    long: Sequence[str] | None = None
     tolerance: float = 0.01
 
     def __post_init__(self) -> None:
@@ -100,6 +104,8 @@ class TableSpec:
             )
         if self.classes is not None:
             check_class_columns(self.classes)
+        if self.long is not None and len(check_names(self.long, "long")) != 2:
+            raise ValueError(f"long names two columns, that of the class and that of its share, got {self.long!r}")
         if self.columns is not None and not isinstance(self.columns, Columns):
             raise TypeError(
                 f"columns must be Columns of llpgan.tables, such as Columns(drop=['name']), "

@@ -124,6 +124,10 @@ def _load_array(path: Path, kind: type, **how: Any) -> Any:
 def _member(path: Path, archive: Any, name: str) -> Array:
     try:
         return np.asarray(archive[name])
+    except MemoryError as error:
+        raise MemoryError(
+            f"{path}: the array {name!r} does not fit into memory ({error}); saved as .npy, it is read in parts"
+        ) from None
     except (ValueError, OSError, EOFError, zipfile.BadZipFile, zipfile.LargeZipFile) as error:
         raise ValueError(f"{path}: the array {name!r} cannot be read: {error}") from error
 
@@ -177,7 +181,7 @@ def open_rows(source: Any, text: Text = (), ids: Text = ()) -> Rows:
     return Rows(source_name(source), read_table(source, text, ids), folder=folder)
 
 
-PARQUET, CSV, TSV = ".parquet", (".csv", ".csv.gz"), (".tsv", ".tsv.gz")
+PARQUET, CSV, TSV = ".parquet", (".csv", ".csv.gz"), (".tsv", ".tsv.gz", ".tab")
 _READING = {"buffer_size": 2**20, "pre_buffer": False}  # a bit of each column; else whole row groups, all kept
 
 

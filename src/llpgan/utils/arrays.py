@@ -123,14 +123,20 @@ def is_missing(value: Any) -> bool:
     return value is None or type(value).__name__ in ("NAType", "NaTType")
 
 
-def _array(given: Any, name: str) -> Array:
-    """Whatever numpy makes of it; a masked array only where nothing is masked."""
+def refuse_masked(given: Any, name: str) -> Array:
+    """The array that numpy makes of it, unless a value of it is masked."""
     if isinstance(given, np.ma.MaskedArray):
         for place in np.argwhere(np.ma.getmaskarray(given)).tolist():
             raise ValueError(
                 f"{name}: the value at {place} is masked: fill masked values, or leave their rows out"
             )
-        return np.asarray(given)
+    return np.asarray(given)
+
+
+def _array(given: Any, name: str) -> Array:
+    """Whatever numpy makes of it; a masked array only where nothing is masked."""
+    if isinstance(given, np.ma.MaskedArray):
+        return refuse_masked(given, name)
     if _is_arrow(given):
         raise TypeError(
             f"{name} is an Arrow table, which goes to Bags.from_tables; an array or a frame would be right"

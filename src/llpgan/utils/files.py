@@ -6,17 +6,38 @@ import re
 import shutil
 import threading
 import warnings
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 from llpgan.utils.json_files import sealed_content
 
 _FULL = {errno.ENOSPC, errno.EFBIG, errno.EDQUOT}
+_unfinished: dict[Path, Callable[[], None]] = {}  # what is left to clean up, by the file or folder
 
 Names = Callable[[Path], Collection[str]]
+
+
+@contextmanager
+def _clean_up(path: Path, action: Callable[[], None]) -> Iterator[None]:
+    """Call ``action`` in the end; if a signal ends that too, :func:`finish_clean_up` does."""
+    _unfinished[path] = action
+    try:
+        yield
+    finally:
+        action()
+        _unfinished.pop(path, None)
+
+
+def finish_clean_up() -> None:
+    """Clean up what a signal has interrupted; the command line calls it before it ends."""
+    for path, action in reversed(_unfinished.copy().items()):
+        with suppress(OSError):
+            action()
+        _unfinished.pop(path, None)
 
 
 @contextmanager
@@ -24,13 +45,11 @@ def replace_file(path: Path) -> Iterator[Path]:
     """A place to write a file to, which takes its name only when it is complete."""
     path.parent.mkdir(parents=True, exist_ok=True)
     aside = _aside(path)
-    try:
+    with _clean_up(aside, lambda: aside.unlink(missing_ok=True)):
         with _named_if_full(path):
             yield aside
             _flush(aside)
         aside.replace(path)
-    finally:
-        aside.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -47,17 +66,19 @@ def replace_folder(path: Path, ours: Names) -> Iterator[Path]:
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     aside = _aside(path)
-    _remove(aside)
-    aside.mkdir()
-    try:
+
+    def clean_up() -> None:
+        _remove(aside)
+        recover_folder(path, ours)
+
+    with _clean_up(aside, clean_up):
+        _remove(aside)
+        aside.mkdir()
         with _named_if_full(path):
             yield aside
             for file in aside.iterdir():
                 _flush(file)
         _replace_folder(aside, path, ours)
-    finally:
-        _remove(aside)
-        recover_folder(path, ours)
 
 
 def recover_folder(path: Path, ours: Names) -> None:
@@ -169,53 +190,77 @@ def lock_for_writing(path: Path) -> Iterator[bool]:
 
     A thread that holds the lock already may ask again, and is given False: it is not the outermost to hold it.
     """
-    lock = Path(os.path.realpath(path.parent), f".llpgan-lock-{path.name}")
-    key = str(lock), threading.get_ident()
+    path_of_lock = Path(os.path.realpath(path.parent), f".llpgan-lock-{path.name}")
+    key = str(path_of_lock), threading.get_ident()
     if key in _held:
         yield False
         return
     with _make_folder(path.parent):
-        file = _locked(lock)
-        if file is None:
-            raise BlockingIOError(
-                f"{path} is being written by another process: wait until that has ended, or name another output"
-            )
-        _held.add(key)
-        try:
-            yield True
-        finally:
-            _held.remove(key)
-            lock.unlink(missing_ok=True)  # before it is let go: who opened it meanwhile sees that it is gone
-            os.close(file)
+        lock = _Lock(path_of_lock)
+        with _clean_up(path_of_lock, lock.release):
+            if not lock.take():
+                raise BlockingIOError(
+                    f"{path} is being written by another process: wait until that has ended, or name another "
+                    f"output"
+                )
+            _held.add(key)
+            try:
+                yield True
+            finally:
+                _held.discard(key)
 
 
 @contextmanager
 def _make_folder(folder: Path) -> Iterator[None]:
     """A folder to write to; if nothing was written, the folders that were made for it are removed again."""
     made = [each for each in (folder, *folder.parents) if not each.exists()]
-    _make(folder)
-    try:
-        yield
-    finally:
+
+    def clean_up() -> None:
         with suppress(OSError):  # of the first that is not empty
             for each in made:
                 each.rmdir()
 
+    with _clean_up(folder / "*", clean_up):
+        _make(folder)
+        yield
 
-def _locked(path: Path) -> int | None:
-    """The open file of a lock that is now ours; None if it is another's."""
-    while True:
-        _make(path.parent)  # another may just have removed it
-        try:
-            file = os.open(path, os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o666)
-        except FileNotFoundError:
-            continue
-        if not _takes(file, path):
+
+class _Lock:
+    """A file that one process at a time holds, and that is gone when nobody does."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.file = path, -1
+
+    def take(self) -> bool:
+        """Take the lock, unless another process holds it."""
+        for _ in range(_TRIES):
+            _make(self.path.parent)  # another may just have removed it
+            try:
+                self.file = os.open(self.path, os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            except FileNotFoundError:
+                continue
+            if not _takes(self.file, self.path):
+                return False
+            if _is_at(self.file, self.path):
+                return True
+            self._close()  # its holder has removed it since it was opened: a later one has another file
+        raise FileNotFoundError(errno.ENOENT, f"no file can be made in {self.path.parent}")
+
+    def release(self) -> None:
+        """Let go of the lock, and remove its file unless another process has taken it."""
+        self._close()
+        with suppress(FileNotFoundError):
+            self.file = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # take() has said that there are no locks
+                if _takes(self.file, self.path) and _is_at(self.file, self.path):
+                    self.path.unlink()
+            self._close()
+
+    def _close(self) -> None:
+        if self.file >= 0:
+            file, self.file = self.file, -1
             os.close(file)
-            return None
-        if _is_at(file, path):
-            return file
-        os.close(file)  # its holder has removed it since it was opened: a later one has another file
 
 
 def _make(folder: Path) -> None:
@@ -376,6 +421,24 @@ def refuse_input(output: Path, inputs: Iterable[Any]) -> None:
             )
         if there.is_relative_to(real):
             raise ValueError(f"the input {given} is in the output {output}: name another output, or move it")
+
+
+def refuse_same_outputs(outputs: Mapping[str, Any]) -> None:
+    """Refuse two outputs that are one file by whatever path: the second would replace the first.
+
+    >>> refuse_same_outputs({"out": "s.csv", "html": "./s.csv"})
+    Traceback (most recent call last):
+        ...
+    ValueError: s.csv and ./s.csv are the same file (out) (html): name a file for each output
+    """
+    named = {option: path for option, path in outputs.items() if isinstance(path, str | Path)}
+    for (one, first), (other, second) in combinations(named.items(), 2):
+        here, there = Path(first), Path(second)
+        is_same = os.path.realpath(here) == os.path.realpath(there)
+        if is_same or (here.exists() and there.exists() and here.samefile(there)):
+            raise ValueError(
+                f"{first} and {second} are the same file ({one}) ({other}): name a file for each output"
+            )
 
 
 def _name_output(folder: Path) -> Path:
