@@ -10,6 +10,7 @@ import warnings
 from argparse import ArgumentError
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from difflib import get_close_matches
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -228,9 +229,8 @@ def _no_command(name: str) -> int:
     lines = [f"  llpgan {command:<9} {what}" for command, (_, what) in COMMANDS.items()]
     said = []
     if not asked:
-        from llpgan.utils.messages import did_you_mean
-
-        said.append(f"llpgan: error: there is no command {make_visible(name)!r}{did_you_mean(name, COMMANDS)}\n")
+        meant = [f"; did you mean {command!r}?" for command in get_close_matches(name, COMMANDS, 1)]
+        said.append(f"llpgan: error: there is no command {make_visible(name)!r}{''.join(meant)}\n")
     text = [*said, "Classifiers of single instances from the class proportions of bags.\n", *lines]
     text.append("\nllpgan COMMAND --help tells its options; --debug shows the traceback of an error.")
     print("\n".join(text), file=sys.stdout if asked else sys.stderr)

@@ -192,7 +192,7 @@ def _add_complement(table: pa.Table, bag: Sequence[str], file: str) -> pa.Table:
     if len(others) != 1:
         return table
     shares = as_numbers(others[0], table[others[0]])
-    if not ((shares >= 0) & (shares <= 1)).all():
+    if not ((shares >= 0) & (shares <= 1)).all() or (shares == 1).all():
         return table
     warn_user(f"{file} has the share of one class, {others[0]!r}; the others are called 'not {others[0]}'")
     return table.append_column(f"not {others[0]}", pa.array(1 - shares))

@@ -294,7 +294,8 @@ def test_a_full_disk_is_said_before_anything_is_written(files, results, monkeypa
 KILLED = """
 import os, warnings
 warnings.simplefilter("ignore")
-from llpgan.tables.store import external_sort, store_tables
+from llpgan.tables import store as external_sort
+from llpgan.tables.store import store_tables
 write = external_sort.SortingWriter._write_waiting
 external_sort._BUFFER_BYTES = 20_000
 external_sort.SortingWriter._write_waiting = lambda self: (write(self), os.kill(os.getpid(), 9))
