@@ -5,13 +5,10 @@ import pytest
 from scipy.special import expit, softmax
 
 from llpgan import DLLP, LLPFC, Bags, load, save
-from llpgan.deep.batches import BagDataset
 from llpgan.evaluation import label_scores
 from llpgan.methods.calibration import (
     apply_temperature,
     few_large_bags,
-    fit_temperature_on,
-    set_apart,
     smallest_spread,
 )
 from llpgan.persistence.onnx import to_onnx
@@ -33,27 +30,6 @@ def test_temperature_is_that_of_logits(rng):
 
 def test_tempered_certainty_is_no_nan():
     assert apply_temperature(np.array([[0.0, 1.0]]), 9.0).tolist() == [[0.0, 1.0]]
-
-
-@pytest.mark.parametrize(("n_bags", "size", "apart"), [(20, 2, 2), (200, 16, 20), (2000, 2, 200), (500, 64, 16)])
-def test_few_bags_are_set_apart_for_photographs(n_bags, size, apart):
-    labels = np.arange(n_bags * size) % 2
-    bags = Bags.from_labels(np.zeros((len(labels), 1)), labels, np.arange(len(labels)) // size)
-    training, others = set_apart(BagDataset(bags), seed=0)
-    assert (len(training), others.n_bags) == (n_bags - apart, apart)
-    assert not {bags.bag_ids[bag] for bag in training.which} & set(others.bag_ids)
-
-
-def test_a_network_that_is_too_sure_has_a_temperature_from_other_bags(rng):
-    class TooSure:
-        def _probabilities(self, instances):
-            return softmax(6 * instances, axis=1)
-
-    logits = np.repeat(2 * rng.normal(size=100), 50) + rng.normal(size=5000)
-    table = np.column_stack([-logits, logits]) / 2
-    labels = (rng.uniform(size=5000) < expit(logits)).astype(int)
-    bags = Bags.from_labels(table, labels, np.arange(5000) // 50)
-    assert fit_temperature_on(TooSure(), bags) == pytest.approx(6.0, rel=0.4)
 
 
 def test_logits_that_are_right_keep_about_their_spread(rng):

@@ -90,11 +90,6 @@ class BagDataset:
     def __len__(self) -> int:
         return len(self.which)
 
-    def only(self, which: Sequence[int] | Rows) -> "BagDataset":
-        """Make a data set of other bags, which are given by their positions, with the same settings."""
-        settings: Any = {"at_once": self.at_once, "mini_bag_size": self.mini_bag_size, "share": self.share}
-        return BagDataset(self.bags, which, **settings)
-
     def batch(self, items: Sequence[int] | Rows, rng: np.random.Generator | None = None) -> BagBatch:
         """Several bags as one batch; with random numbers, samples from those that are larger than a mini-bag."""
         chosen = self.which[np.asarray(items)]

@@ -21,8 +21,6 @@ N_FOLDS = 3
 _MOST_BAGS = 200
 _LEAST_SIZE = 32
 _CALMEST, _N_SPREADS = 0.1, 40
-_CALIBRATED_ON = 1_024  # instances, at most
-FEWEST_TO_SET_APART = 20  # bags, of which two are set apart
 _LEAST = np.finfo(np.float64).tiny
 
 
@@ -73,22 +71,6 @@ def fit_temperature(
         unit_logits[rows] = logits / (_spread(logits) or 1.0)
     spread = _spread(_logits(model._probabilities(bags.instances)))
     return spread / smallest_spread(bags, unit_logits, spread)
-
-
-def set_apart(training: BagDataset, seed: int) -> tuple[BagDataset, Bags]:
-    """The bags to train with, and a few to calibrate on: a tenth, but no more than about a thousand instances."""
-    n_bags, size = len(training), float(training.bags.sizes[training.which].mean())
-    n_apart = max(1, min(round(n_bags / 10), round(_CALIBRATED_ON / size)))
-    order = np.random.default_rng([seed, n_bags]).permutation(n_bags)
-    kept, apart = np.sort(training.which[order[n_apart:]]), np.sort(training.which[order[:n_apart]])
-    return training.only(kept), training.bags.subset(apart)
-
-
-def fit_temperature_on(model: "DeepClassifier", bags: Bags) -> float:
-    """The temperature, 1 or higher, with which a trained network fits bags best that it has not seen."""
-    logits = _logits(model._probabilities(bags.instances))
-    spread = _spread(logits)
-    return spread / smallest_spread(bags, logits / (spread or 1.0), spread) if spread else 1.0
 
 
 def smallest_spread(bags: Bags, unit_logits: Array, spread: float) -> float:

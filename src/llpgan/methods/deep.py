@@ -72,13 +72,10 @@ from llpgan.deep.optimizers import (
 from llpgan.deep.terms import INSTANCE_TERMS, InstanceTerm, Terms, resolve_terms
 from llpgan.methods.base import LLPClassifier
 from llpgan.methods.calibration import (
-    FEWEST_TO_SET_APART,
     apply_temperature,
     few_large_bags,
     fewest_to_calibrate,
     fit_temperature,
-    fit_temperature_on,
-    set_apart,
 )
 from llpgan.utils.arrays import Array
 
@@ -382,11 +379,10 @@ class DeepClassifier(LLPClassifier):
         The number of epochs without improvement on the held-out bags after which training stops. None means that
         all epochs are run.
     calibrate : bool, default=None
-        Whether to divide the logits by a temperature that held-out bags choose. The predicted classes stay the
-        same. For the default classifier of photographs, a tenth of the bags, but no more than about 1,000 images,
-        is set apart for this, unless there are held-out bags already. Otherwise it is done by cross-validation,
-        which takes three times as long. None means photographs in 20 bags or more, and tables in memory with 6 to
-        200 bags of 32 rows or more on average, in a single process: on these, networks are overconfident.
+        Whether to divide the logits by a temperature, which is selected by cross-validation on held-out bags. The
+        predicted classes stay the same, and training takes three times as long. None means only tables in memory
+        with 6 to 200 bags of 32 rows or more on average, in a single process. On these, networks are
+        overconfident.
     checkpoint : str or Path, default=None
         A file for the state of the training after each epoch. A fit that finds this file resumes from it, with the
         same result as an uninterrupted fit. It needs an integer ``random_state``.
@@ -518,12 +514,7 @@ class DeepClassifier(LLPClassifier):
         ranks = Ranks(fabric)
         seed = ranks.from_first(self._seed)
         training, held_out_bags = self._split(bags, held_out, seed, ranks)
-        calibrates, apart = self._calibrates(training), None
-        if calibrates and recipe_of(self).n_steps is not None:
-            apart = None if held_out_bags is None else held_out_bags.bags.subset(held_out_bags.which)
-            if apart is None:
-                training, apart = set_apart(training, seed)
-            self._say(f"{apart.n_bags} bags are set apart to calibrate on")
+        calibrates = self._calibrates(training)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             objective = self._objective(bags, fabric)
@@ -543,10 +534,7 @@ class DeepClassifier(LLPClassifier):
         self.history_ = EpochHistory(history)
         self._keep(classifier, objective)
         refuse_lost(type(self).__name__, self._weights())
-        if apart is not None:
-            self._say(f"calibrating on {apart.n_bags} bags")
-            self.temperature_ = fit_temperature_on(self, apart)
-        elif calibrates:
+        if calibrates:
             self._say(f"calibrating, about {2 * sum(row['seconds'] for row in history):.0f} s")
             self.temperature_ = fit_temperature(self, training, held_out_bags, seed)
         return self._finish(bags)
@@ -667,13 +655,8 @@ class DeepClassifier(LLPClassifier):
 
     def _calibrates(self, training: BagDataset) -> bool:
         bags, fewest = training.bags, fewest_to_calibrate(self._fewest_bags(training.bags))
-        on_photos = recipe_of(self).n_steps is not None
         if self.calibrate is None:
-            enough = (
-                len(training) >= max(FEWEST_TO_SET_APART, fewest)
-                if on_photos
-                else few_large_bags(bags) and len(training) >= fewest
-            )
+            enough = few_large_bags(bags) and len(training) >= fewest
             return processes()[0] == 1 and bags.known is None and enough
         if self.calibrate and len(training) < fewest:
             raise ValueError(f"calibrate=True needs {fewest} bags at least, here are {len(training)}")
