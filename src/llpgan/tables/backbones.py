@@ -57,6 +57,10 @@ class ImagePreprocessing:
     crop : float, default=1.0
         The part of the resized image that is kept.
 
+    See Also
+    --------
+    Embedding : Takes it as ``preprocess``.
+
     Examples
     --------
     >>> import numpy as np
@@ -90,12 +94,22 @@ class ImagePreprocessing:
     def __call__(self, image: Image.Image) -> Floats:
         """Return the input of the network, of shape (3, height, width)."""
         pixels = np.asarray(self.cropped(image), dtype=np.float32) / 255
-        return np.ascontiguousarray(
-            ((pixels - np.float32(self.mean)) / np.float32(self.std)).transpose(2, 0, 1), dtype=np.float32
-        )
+        mean, std = np.asarray(self.mean, dtype=np.float32), np.asarray(self.std, dtype=np.float32)
+        return np.ascontiguousarray(((pixels - mean) / std).transpose(2, 0, 1))
 
     def cropped(self, image: Image.Image) -> Image.Image:
-        """Return the image in colour, in the size of the input."""
+        """Return the image in colour, in the size of the input.
+
+        Parameters
+        ----------
+        image : PIL.Image.Image
+            Any image.
+
+        Returns
+        -------
+        PIL.Image.Image
+            The image, resized and cropped.
+        """
         height, width = self.size
         scale = max(height / image.height, width / image.width) / self.crop
         larger = (max(width, round(image.width * scale)), max(height, round(image.height * scale)))
@@ -364,7 +378,9 @@ def module_backbone(
     kind = torch.bfloat16 if is_half else kinds.get(precision)
     digest = digest_of_module(module)
     module = module.eval()
-    quick = module.without_norms() if hasattr(module, "without_norms") else module
+    quick: Any = module
+    if hasattr(module, "without_norms"):
+        quick = module.without_norms()  # type: ignore[operator]
     network = quick.to(where, memory_format=torch.channels_last)
 
     def run(batch: Floats) -> Array:
@@ -402,7 +418,7 @@ def _onnx(path: Path, preprocess: Any, size: tuple[int, int] | None) -> Backbone
 
         return Backbone(path.name, "texts", run_texts, digest, weights=str(path))
     sides = [side for side in given.shape[2:] if isinstance(side, int)]
-    own = ImagePreprocessing(tuple(sides)) if len(sides) == 2 else ImagePreprocessing()
+    own = ImagePreprocessing((sides[0], sides[1])) if len(sides) == 2 else ImagePreprocessing()
 
     def run(batch: Floats) -> Array:
         return _vectors(session.run(None, {given.name: batch})[0])

@@ -182,7 +182,7 @@ class Embedding(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "n_features_out_")
         return np.array([f"embedding{place}" for place in range(self.n_features_out_)], dtype=object)
 
-    def _vectors(self, instances: Sequence[Any], cache: "VectorCache") -> Iterator[Array]:
+    def _vectors(self, instances: Sequence[Any] | Array, cache: "VectorCache") -> Iterator[Array]:
         """Batch by batch; the next batch is read while the network sees this one."""
         starts = range(0, len(instances), self.batch_size)
         with ThreadPoolExecutor(1) as reader:
@@ -200,7 +200,7 @@ class Embedding(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 yield np.stack([vector for vector in found if vector is not None])
 
     def _read(
-        self, instances: Sequence[Any], start: int, cache: "VectorCache"
+        self, instances: Sequence[Any] | Array, start: int, cache: "VectorCache"
     ) -> tuple[list[Array | None], list[int], Any, list[bytes]]:
         """What the cache has of a batch, the places of the others, their input of the network, and all keys."""
         some = instances[start : start + self.batch_size]
@@ -370,7 +370,7 @@ class Text(ColumnEncoder):
         out[:] = vectors * (np.sqrt(self.n_features) / np.where(lengths > 0, lengths, 1))
 
 
-def features_of(encoder: FeatureEncoder | Text, instances: Sequence[Any]) -> NDArray[np.float32]:
+def features_of(encoder: FeatureEncoder | Text, instances: Sequence[Any] | Array) -> NDArray[np.float32]:
     """The features of instances by the network of an encoder."""
     embedding = Embedding(encoder.backbone, verbose=True)
     embedding.backbone_ = backbone_of(encoder)
@@ -429,7 +429,7 @@ def as_image(instance: Any) -> Image.Image:
     return Image.fromarray(np.ascontiguousarray(pixels))
 
 
-def _instances(given: Any, kind: str) -> Sequence[Any]:
+def _instances(given: Any, kind: str) -> Sequence[Any] | Array:
     """Instances by position, of a kind that the backbone takes."""
     if isinstance(given, str | bytes | Path):
         raise TypeError(f"X must be a sequence of {kind}, not a single one: [{given!r}] would be right")
@@ -527,9 +527,11 @@ class VectorCache:
 def vector_cache(given: str | Path | None, backbone: Backbone, precision: str) -> Iterator[VectorCache]:
     """The cache of a backbone; what is new is written at the end, also after an error or an interruption."""
     fingerprint = backbone.fingerprint
-    is_kept = given is not None and fingerprint is not None and not backbone.is_quick
-    folder = (cache_folder() if given == "auto" else Path(str(given))) if is_kept else None
-    cache = VectorCache(None if folder is None else folder / f"{fingerprint[:16]}-{precision}")
+    folder = None
+    if given is not None and fingerprint is not None and not backbone.is_quick:
+        parent = cache_folder() if given == "auto" else Path(given)
+        folder = parent / f"{fingerprint[:16]}-{precision}"
+    cache = VectorCache(folder)
     try:
         yield cache
     finally:

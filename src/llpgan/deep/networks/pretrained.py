@@ -23,6 +23,9 @@ class PretrainedBody(nn.Module):
         The size, mean and standard deviation of its input.
     """
 
+    mean: Tensor
+    std: Tensor
+
     def __init__(self, network: nn.Module, preprocess: ImagePreprocessing) -> None:
         super().__init__()
         self.network = network.eval()
