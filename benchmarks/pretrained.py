@@ -80,7 +80,7 @@ def measured(data: str, bag_size: int, seed: int, pixels: int) -> Row:
 
 
 METHOD = ["--method", "BagLogistic", "--method.standardize", "false", "--method.n_components", "256"]
-METHOD += ["--method.n_resamples", "5"]
+METHOD += ["--method.n_resamples", "5", "--method.C", "10", "--method.refine", "true"]
 
 
 def _cifar10(folder: Path, seed: int) -> tuple[Array, Array, int]:

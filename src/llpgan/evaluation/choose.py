@@ -62,9 +62,12 @@ def feature_method() -> LLPClassifier:
     """The method for features of a pretrained network.
 
     They have hundreds of columns, of which a few directions matter: their principal components are not
-    brought to one scale, so that the penalty keeps the classifier to the strong ones.
+    brought to one scale, so that the penalty keeps the classifier to the strong ones. Classes are often clusters
+    of such features, so that a refinement is tried on held-out bags.
     """
-    method: LLPClassifier = estimator_class("BagLogistic")(standardize=False, n_components=256, n_resamples=5)
+    method: LLPClassifier = estimator_class("BagLogistic")(
+        C=10.0, standardize=False, n_components=256, n_resamples=5, refine=True
+    )
     return method
 
 
@@ -95,7 +98,8 @@ def default_with_features(
     """
     if bags.n_bags < _FEWEST_BAGS:
         return default_method(features, random_state), True
-    found = compare(features, [feature_method()], cv=_FOLDS, random_state=random_state)
+    quick = feature_method().set_params(refine=False)
+    found = compare(features, [quick], cv=_FOLDS, random_state=random_state)
     scores = {_short(result): result.score for result in found.results}
     of_features, overall = scores["BagLogistic"], scores[OVERALL]
     if of_features is None or overall is None:
