@@ -316,7 +316,7 @@ def collect_content(
     title : str
         The title of the page.
     notes : sequence of str, default=()
-        Remarks on the data, such as "column 'id' is left out: every row has a number of its own, as ids do".
+        Remarks on the data, such as "column 'id' is left out: every row has a different number, as ids do".
     columns : mapping, default=None
         For each column of the user's table, its positions among the columns of the instances. None means that each
         column stands for itself.

@@ -378,7 +378,7 @@ IN_WORDS = {
     "generator_loss": "generator",
     "entropy": "entropy",
     "smoothness": "smoothness of predictions",
-    "self_training_loss": "labels of its own",
+    "self_training_loss": "pseudo-labels",
 }
 NOT_CURVES = frozenset({"epoch", "seconds", "held_out_error"})
 _LINES = ("-", "--", ":", "-.")
@@ -518,7 +518,7 @@ class LearningCurveDisplay(Display):
         return cls(
             {
                 measured: tuple((step.n_bags, step.error) for step in steps),
-                "going on like this": tuple((n, curve.at(n)) for n in law),
+                "extrapolated": tuple((n, curve.at(n)) for n in law),
             },
             "bags to learn from",
             deviations={measured: [step.sd for step in steps]},
@@ -782,7 +782,7 @@ def _font_size(ax: Axes) -> float:
 
 
 def _side(ax: Axes) -> float:
-    """About how many points the axes are wide and high: they are a square, with labels beside it."""
+    """About how many points the axes are wide and high: they are a square, with labels next to it."""
     figure, place = ax.get_figure(root=True), ax.get_position()
     assert figure is not None
     width, height = 72 * figure.get_size_inches()

@@ -91,7 +91,7 @@ def list_sections(story: ReportContent) -> dict[str, str]:
     return {section: name for section, name in names.items() if there.get(section, True)}
 
 
-def render_template(template: str, title: str, sections: Mapping[str, str], **told: Any) -> str:
+def render_template(template: str, title: str, sections: Mapping[str, str], **content: Any) -> str:
     """A page of a template, with its title and its menu.
 
     Parameters
@@ -102,7 +102,7 @@ def render_template(template: str, title: str, sections: Mapping[str, str], **to
         The title of the page.
     sections : mapping of str to str
         The names of the sections, by id.
-    told : Any
+    **content : Any
         What else the template needs.
 
     Returns
@@ -121,7 +121,7 @@ def render_template(template: str, title: str, sections: Mapping[str, str], **to
             script_digest=digest,
             version=__version__,
             most_rows=MOST_ROWS,
-            **told,
+            **content,
         )
     )
 

@@ -23,19 +23,19 @@ def format_percent(share: float) -> str:
 
 
 def format_decimals(value: float) -> str:
-    """Three of them."""
+    """Format with three decimals."""
     return f"{value:.3f}"
 
 
 def format_percent_interval(estimate: Estimate) -> str:
-    """An interval of shares in words; nothing where there is none."""
+    """An interval of shares as text; empty if there is none."""
     if estimate.low is None or estimate.high is None:
         return ""
     return f"{format_percent(estimate.low)} to {format_percent(estimate.high)}"
 
 
 def format_interval(estimate: Estimate) -> str:
-    """An interval in words; nothing where there is none."""
+    """An interval as text; empty if there is none."""
     if estimate.low is None or estimate.high is None:
         return ""
     return f"{estimate.low:.3f} to {estimate.high:.3f}"
@@ -61,7 +61,7 @@ def worst_bags(story: ReportedBags, most: int = 10) -> list[int]:
 
 
 def format_shape(sides: tuple[int, ...]) -> str:
-    """A table's columns, or an image's size, in words.
+    """A table's columns, or an image's size, as text.
 
     >>> format_shape((12,)), format_shape((1, 8, 8))
     ('12 columns', '1 × 8 × 8 pixels')
@@ -72,7 +72,7 @@ def format_shape(sides: tuple[int, ...]) -> str:
 
 
 def summarize(story: ReportContent) -> str:
-    """The method, where the proportions came from, and the bag error beside that of the overall shares."""
+    """The method, where the proportions came from, and the bag error with that of the overall shares."""
     n_bags = len(story.bag_names)
     bags = "one bag" if n_bags == 1 else f"{format_count(n_bags)} bags"
     sentences = [

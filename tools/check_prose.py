@@ -1,0 +1,98 @@
+"""Check the prose of pages, docstrings, messages and templates; ``make lint`` runs it.
+
+It reports sentences of more than 35 words, and words that a reader has to read twice. Files that have had such
+sentences for long are listed with their number in ``prose_allowance.json``. The number may only shrink: ``python
+tools/check_prose.py --update`` writes smaller numbers, and ``--all`` lists every sentence that is left.
+"""
+
+import ast
+import json
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+ALLOWANCE = ROOT / "tools" / "prose_allowance.json"
+PAGES = ("README.md", "CONTRIBUTING.md", "docs/*.md", "docs/methods/*.md", "docs/site/*.rst", "examples/*.rst")
+CODE = ("src/llpgan/**/*.py", "examples/*.py")
+TEMPLATES = ("src/llpgan/report/templates/*.j2",)
+MOST_WORDS = 35
+_AVOID = (
+    *("told", "is taken", "are taken", "meets", "beside", "by turns", "in vain", "of its own", "surer"),
+    *("is to be had", "in words", "that much", "tell nothing", "tells nothing", "a row a bag", "a class a column"),
+    *("hopeless", "going on like this", "stands there", "sees to it", "bolder", "all the same", "for ever"),
+)
+AVOID = re.compile(r"\b(" + "|".join(map(re.escape, _AVOID)) + r")\b", re.IGNORECASE)
+_FENCE = re.compile(r"^```.*?^```$|^<!--.*?-->$", re.MULTILINE | re.DOTALL)
+_NOT_PROSE = re.compile(r"^(\||    | *\/docs\/|#|>>>|\.\. |:|-{3,}|={3,}|~{3,}|!\[).*$", re.MULTILINE)
+_LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
+_TEMPLATE_CODE = re.compile(r"\{#.*?#\}|\{%.*?%\}|\{\{.*?\}\}|<svg.*?</svg>", re.DOTALL)
+_TAG = re.compile(r"</?(?:p|li|h\d|th|td|figcaption|section|div|summary|small|caption)[^>]*>")
+_END = re.compile(r"(?<=[.:;?!])[\"”)*]*\s+|\n\s*\n|\n\s*[-*•]\s+|\n\s*\d+\.\s+")
+_WORD = re.compile(r"[A-Za-z][\w’'-]*")
+
+
+def main(arguments: list[str]) -> int:
+    """Print the sentences above the allowance of each file, and return 1 if there are any."""
+    allowed = json.loads(ALLOWANCE.read_text(encoding="utf-8")) if ALLOWANCE.exists() else {}
+    found = {path.relative_to(ROOT).as_posix(): list(faults(path)) for path in sorted(prose_files())}
+    if "--update" in arguments:
+        least = {name: min(len(here), allowed.get(name, len(here))) for name, here in found.items()}
+        kept = {name: n for name, n in least.items() if n}
+        ALLOWANCE.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+        allowed = kept
+    too_many = [name for name, here in found.items() if len(here) > allowed.get(name, 0)]
+    shown = [name for name in found if found[name]] if "--all" in arguments else too_many
+    for name in shown:
+        print("\n".join(f"{name}: {fault}" for fault in found[name]))
+    left = sum(map(len, found.values()))
+    print(f"{left} sentences to rewrite in {len(found)} files; {len(too_many)} files above their allowance")
+    return 1 if too_many else 0
+
+
+def prose_files() -> set[Path]:
+    """Pages, code and templates."""
+    return {path for pattern in (*PAGES, *CODE, *TEMPLATES) for path in ROOT.glob(pattern)}
+
+
+def faults(path: Path) -> Iterator[str]:
+    """Each long sentence and each word to avoid, with its sentence."""
+    for text in texts(path):
+        for sentence in _END.split(text):
+            words = _WORD.findall(sentence)
+            line = " ".join(sentence.split())
+            if len(words) > MOST_WORDS:
+                yield f"{len(words)} words: {line[:110]}"
+            for avoided in AVOID.finditer(sentence):
+                yield f"{avoided[1]!r}: {line[:110]}"
+
+
+def texts(path: Path) -> Iterator[str]:
+    """The prose of a file: of a page without code and tables, of code its docstrings and messages."""
+    content = path.read_text(encoding="utf-8")
+    if path.suffix == ".py":
+        yield from _texts_of_code(ast.parse(content))
+    elif path.suffix == ".j2":
+        yield _TAG.sub("\n\n", _TEMPLATE_CODE.sub("x", content))
+    else:
+        yield _LINK.sub(r"\1", _NOT_PROSE.sub("", _FENCE.sub("", content)))
+
+
+def _texts_of_code(tree: ast.Module) -> Iterator[str]:
+    inside = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in inside:
+            yield _NOT_PROSE.sub("", _without_indent(node.value))
+        elif isinstance(node, ast.JoinedStr):
+            yield "".join(part.value if isinstance(part, ast.Constant) else "x" for part in node.values)
+
+
+def _without_indent(text: str) -> str:
+    """A docstring without the indent of its code; names of parameters end a sentence."""
+    lines = [line.strip() for line in text.splitlines()]
+    return "\n".join(f"\n{line}\n" if re.match(r"\w[\w, *]* : ", line) else line for line in lines)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
