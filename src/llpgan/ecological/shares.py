@@ -606,11 +606,11 @@ def _borrow(fits: Sequence[CellFit]) -> RatesPrior:
     """What several strata say about another one: their mean log odds ratios, and by how much these differ."""
     weights = np.array([fit.unit_cells.sum() for fit in fits])[:, None, None]
     found = np.stack([_interactions_of_present(fit.log_rates) for fit in fits])
-    known: NDArray[np.bool_] = ~np.isnan(found).all(axis=(1, 2))
-    if not known.any():  # nothing was unknown in any of them
+    known = [place for place, table in enumerate(found) if np.isfinite(table).any()]
+    if not known:  # nothing was unknown in any of them
         return RatesPrior(np.zeros(found.shape[1:]), _USUAL_DIFFERENCE, 1.0)
     weights, found = weights[known], found[known]
-    fits = [fits[place] for place in np.flatnonzero(known)]
+    fits = [fits[place] for place in known]
     total = (weights * ~np.isnan(found)).sum(axis=0)
     centre = np.nansum(weights * found, axis=0) / np.where(total > 0, total, 1.0)
     apart = np.nanmean((found - centre) ** 2, axis=(1, 2)) if len(fits) > 1 else np.zeros(0)
