@@ -1,4 +1,4 @@
-"""Prediction sets and calibration from random bags, beside the same from labels.
+"""Prediction sets from random bags, beside the same from labels.
 
 A quick classifier learns from random bags of a part of the rows. All other rows are the population: bags are
 drawn from them with replacement, so that the coverage over the population is known exactly. Sets of 90 % from bags
@@ -18,50 +18,32 @@ import numpy as np
 from numpy.typing import NDArray
 from reproduction.datasets.adult import load_adult
 from reproduction.datasets.mnist import load_fashion_mnist, load_mnist
-from scipy.optimize import minimize_scalar
-from scipy.special import log_softmax
 
 from benchmarks.data_folders import folder_of
-from benchmarks.rows import RESULTS, Row, measured_rows, table_of, write_aside
+from benchmarks.rows import RESULTS, Row, table_of, write_aside
 from llpgan import BagLogistic, Bags
 from llpgan.data.election import load_election
-from llpgan.evaluation import fit_calibrator, label_scores
-from llpgan.evaluation.calibrate import LEAST_PROBABILITY, Calibrator, log_odds, temperature_calibrator
 from llpgan.evaluation.sets import class_scores, fit_thresholds
 
 Array = NDArray[Any]
 PROBLEMS = ("Adult", "MNIST, odd or even", "MNIST", "Fashion-MNIST", "election, votes", "Adult, marital status")
-SIZES, DRAWS, N_ROWS, LEVEL = (16, 64, 256), range(200), 20_000, 0.9
-CALIBRATION_DRAWS = range(5)
+SIZES, DRAWS, N_ROWS, LEVEL = (16, 64, 256), range(17), 20_000, 0.9
 TRAINED_ON, BAG_SIZE = 12_000, 16
 
 
 def run() -> list[Row]:
     sets = measure_all_sets(RESULTS / "sets_from_bags.jsonl")
-    cells = product(PROBLEMS, SIZES, CALIBRATION_DRAWS)
-    calibrated = measured_rows(
-        RESULTS / "calibration_from_bags.jsonl", ("problem", "bag_size", "draw"), cells, measure_calibration
-    )
     summary = [summarize_sets(sets, *cell) for cell in product(PROBLEMS, SIZES)]
     about = (
-        "# Prediction sets and calibration from random bags\n\n"
+        "# Prediction sets from random bags\n\n"
         f"BagLogistic, trained on {TRAINED_ON:,} rows in bags of "
-        f"{BAG_SIZE}; sets and calibrators from {N_ROWS:,} other rows in bags, drawn with replacement; made from "
-        "`sets_from_bags.jsonl` and `calibration_from_bags.jsonl` by `python -m benchmarks sets_from_bags`.\n\n"
+        f"{BAG_SIZE}; sets from {N_ROWS:,} other rows in bags, drawn with replacement; made from "
+        "`sets_from_bags.jsonl` by `python -m benchmarks sets_from_bags`.\n\n"
         f"Sets of {LEVEL:.0%}, {len(DRAWS)} draws. *Reached*: in how many draws the coverage over all other rows "
         "is at least 90 %. *By labels*: conformal sets from labels of the same rows, whose coverage is 90 % "
         "on average.\n\n"
     )
-    page = (
-        about
-        + table_of(summary)
-        + (
-            "\nLog loss and calibration error (ten bins, by labels of the rows that were not drawn), "
-            f"{len(CALIBRATION_DRAWS)} draws, before and after calibration.\n\n"
-        )
-        + table_of([summarize_calibration(calibrated, *cell) for cell in product(PROBLEMS, SIZES)])
-    )
-    write_aside(RESULTS / "sets_from_bags.md", page)
+    write_aside(RESULTS / "sets_from_bags.md", about + table_of(summary))
     return summary
 
 
@@ -154,35 +136,6 @@ def _draw(labels: Array, bag_size: int, draw: int) -> tuple[Array, Bags]:
     return rows, Bags.from_labels(np.zeros((n, 1)), labels[rows], np.arange(n) // bag_size)
 
 
-def measure_calibration(problem: str, bag_size: int, draw: int) -> Row:
-    """Log loss and calibration error on the rows that were not drawn, for each kind of calibrator."""
-    probabilities, labels = predictions(problem)
-    rows, bags = _draw(labels, bag_size, draw)
-    others = np.setdiff1d(np.arange(len(labels)), rows)
-    mine, new, truth = probabilities[rows], probabilities[others], labels[others]
-    tables = {"none": new}
-    for kind in ("temperature", "vector", "isotonic"):
-        tables[kind] = fit_calibrator(bags, mine, kind=kind).apply(new)
-    tables["by_labels"] = temperature_by_labels(mine, labels[rows]).apply(new)
-    found: Row = {}
-    for name, table in tables.items():
-        scores = label_scores(truth, np.maximum(table, LEAST_PROBABILITY), np.arange(table.shape[1]))
-        found[f"log_loss_{name}"] = round(scores.log_loss.value, 5)
-        found[f"error_{name}"] = round(scores.calibration_error.value, 5)
-    return found
-
-
-def temperature_by_labels(probabilities: Array, labels: Array) -> Calibrator:
-    """Temperature scaling by the labels of all rows."""
-    logits, rows = log_odds(probabilities), np.arange(len(labels))
-
-    def loss(log_slope: float) -> float:
-        return float(-log_softmax(np.exp(log_slope) * logits, axis=1)[rows, labels].mean())
-
-    slope = float(np.exp(minimize_scalar(loss, bounds=(-4, 3), method="bounded").x))
-    return temperature_calibrator(1 / slope, probabilities.shape[1])
-
-
 def summarize_sets(rows: list[Row], problem: str, bag_size: int) -> Row:
     found = [row for row in rows if (row["problem"], row["bag_size"]) == (problem, bag_size)]
     size, size_by_labels = (float(np.mean([row[name] for row in found])) for name in ("size", "size_by_labels"))
@@ -198,21 +151,3 @@ def summarize_sets(rows: list[Row], problem: str, bag_size: int) -> Row:
         "coverage by labels": f"{np.mean([row['coverage_by_labels'] for row in found]):.3f}",
         "reached by labels": f"{np.mean([row['coverage_by_labels'] >= LEVEL for row in found]):.1%}",
     }
-
-
-def summarize_calibration(rows: list[Row], problem: str, bag_size: int) -> Row:
-    found = [row for row in rows if (row["problem"], row["bag_size"]) == (problem, bag_size)]
-    row: Row = {"problem": problem, "bags of": bag_size}
-    for figure, name in {"log_loss": "log loss", "error": "error"}.items():
-        for kind, head in KINDS.items():
-            row[f"{name}: {head}"] = f"{np.mean([row[f'{figure}_{kind}'] for row in found]):.3f}"
-    return row
-
-
-KINDS = {
-    "none": "before",
-    "temperature": "temperature",
-    "vector": "vector",
-    "isotonic": "isotonic",
-    "by_labels": "temperature by labels",
-}

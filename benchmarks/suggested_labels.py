@@ -1,4 +1,4 @@
-"""The election with 50 labelled voters beside 51 official results: voters chosen by strategy, over 20 seeds.
+"""The election with 50 labelled voters beside 51 official results: voters chosen by strategy, over several seeds.
 
 Judged by the votes of all other people. The weight of a label beside a result was settled on seeds 0 to 2; the
 others confirm it. Rows go to ``results/suggested_labels.jsonl``, a table to ``results/suggested_labels.md``.
@@ -15,7 +15,7 @@ from llpgan import BagLogistic
 from llpgan.data.election import load_election
 from llpgan.evaluation import label_scores, suggest_labels
 
-BUDGET, WEIGHT, SEEDS, N_RESAMPLES = 50, 0.03, range(20), 20
+BUDGET, WEIGHT, SEEDS, N_RESAMPLES = 50, 0.03, range(15), 20
 STRATEGIES = ("variance", "uncertainty", "random")
 
 

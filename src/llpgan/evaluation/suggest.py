@@ -42,14 +42,14 @@ def suggest_labels(
     bags: Bags,
     budget: int,
     *,
-    strategy: Literal["variance", "uncertainty", "random"] = "variance",
+    strategy: Literal["variance", "uncertainty", "random"] = "uncertainty",
     random_state: int = 0,
 ) -> Suggestion:
     """Select the rows whose labels, beside the bags, help most.
 
     Bags say little about single directions of the features, while each label says something about one. Labels are
-    therefore chosen as in Bayesian experimental design for a logistic regression whose weights θ have prior
-    covariance Σ = I, on standardized columns: a label of row x with predicted probability p carries the
+    chosen by ``"variance"`` as in Bayesian experimental design for a logistic regression whose weights have
+    covariance Σ = I before, on standardized columns: a label of row x with predicted probability p carries the
     information p (1 − p) x xᵀ, and the row is selected that reduces the mean variance of all predictions most,
 
         xᵀ Σ M Σ x / (xᵀ Σ x + 1 / (p (1 − p))),  M = mean over rows of p (1 − p) x xᵀ
@@ -65,9 +65,9 @@ def suggest_labels(
         The bags that the labels will be added to, with the encoding of the training bags.
     budget : int
         The number of rows to label.
-    strategy : {"variance", "uncertainty", "random"}, default="variance"
-        ``"uncertainty"`` selects rows whose most probable class is least probable, and ``"random"`` any rows; both
-        are there for comparison.
+    strategy : {"variance", "uncertainty", "random"}, default="uncertainty"
+        ``"uncertainty"`` selects rows whose most probable class is least probable; ``"variance"`` reduces the
+        expected variance of all predictions most; ``"random"`` selects any rows.
     random_state : int, default=0
         The seed of the candidates, of which there are at most 20,000.
 
@@ -87,7 +87,7 @@ def suggest_labels(
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(640, 3))
     >>> bags = Bags.from_labels(X, (X[:, 0] + X[:, 1] > 0).astype(int), np.arange(640) // 32)
-    >>> found = suggest_labels(MeanMap().fit_bags(bags), bags, 5)
+    >>> found = suggest_labels(MeanMap().fit_bags(bags), bags, 5, strategy="variance")
     >>> len(found.rows), bool((np.diff(found.variances) < 0).all())
     (5, True)
     """

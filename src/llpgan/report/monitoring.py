@@ -7,6 +7,7 @@ from typing import Self
 import numpy as np
 from markupsafe import Markup
 from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
 
 from llpgan.evaluation.monitor import MonitorReport, Snapshot
 from llpgan.report.charts import PAGE, svg
@@ -108,22 +109,23 @@ class MonitorDisplay(Display):
             raise ValueError(f"no look has the figure {self.figure!r}")
         ax, colours = axes_or_new(ax), palette or Palette.of_matplotlib()
         found = [look.figures[self.figure].as_estimate() for _, look in looks]
+        low = np.array([each.low for each in found], dtype=np.float64)
+        high = np.array([each.high for each in found], dtype=np.float64)
         places = [place for place, _ in looks]
         values = np.array([each.value for each in found])
-        ends = np.array([[each.value - each.low, each.high - each.value] for each in found]).T
         if places[0] == 0:
-            ax.axhspan(found[0].low, found[0].high, color=colours.soft, alpha=0.15, linewidth=0)
+            ax.axhspan(float(low[0]), float(high[0]), color=colours.soft, alpha=0.15, linewidth=0)
             ax.axhline(values[0], color=colours.soft, linewidth=1, linestyle=DASHED)
-        ax.errorbar(places, values, ends, fmt="none", ecolor=colours.blue, elinewidth=1.5)
+        ax.errorbar(places, values, [values - low, high - values], fmt="none", ecolor=colours.blue, elinewidth=1.5)
         ax.scatter(places, values, 34, color=colours.blue, linewidths=0, gid="looks", zorder=3)
         ax.set(xlabel="look (0: reference)", ylabel=NAMES[self.figure], xlim=(-0.5, len(self.snapshots) - 0.5))
-        ax.xaxis.get_major_locator().set_params(integer=True)
+        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
         hide_spines(ax, "y", colours)
         set_percent_ticks(ax.yaxis, 5)
         texts = [
-            f"{look.time[:10]}: {percent_text(each.value)} ({100 * each.low:.1f} to {percent_text(each.high)}), "
+            f"{look.time[:10]}: {percent_text(each.value)} ({100 * start:.1f} to {percent_text(end)}), "
             f"{look.n_bags:,} bags"
-            for (_, look), each in zip(looks, found, strict=True)
+            for (_, look), each, start, end in zip(looks, found, low.tolist(), high.tolist(), strict=True)
         ]
         return self._drawn_on(ax, {"looks": texts})
 
