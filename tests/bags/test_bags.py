@@ -170,7 +170,7 @@ WRONG = {
         "bag 'Ohio': its counts sum to 0",
     ),
     "both": (dict(counts=HALVES), "either proportions or counts"),
-    "neither": (dict(proportions=None), "either proportions or counts"),
+    "neither": (dict(proportions=None), "nothing is known of the bags: give their proportions, counts or bounds"),
     "array of another length": (dict(proportions=[[0.5, 0.5]]), "(2, classes), got (1, 2)"),
     "missing bag": (dict(bag_of_row=["Ohio", None, "Ohio", "Iowa"]), "row 1 has no bag"),
     "nan bag": (dict(bag_of_row=[1.0, np.nan, 1.0, 2.0]), "row 1 has no bag"),

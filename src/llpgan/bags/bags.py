@@ -683,11 +683,13 @@ class Bags:
             counts &= (self.bag_weights > 0)[self.bag_index]
         if counts.all():
             return self
-        if not isinstance(self.instances, StoredInstances):
+        instances: Any = self.instances
+        if not isinstance(instances, StoredInstances):
             return self.part(counts)
         rows = np.flatnonzero(counts)
         return replace(
-            replace(self, instances=np.empty((len(counts), 1))).part(rows), instances=self.instances.select(rows)
+            replace(self, instances=np.empty((len(counts), 1))).part(rows),
+            instances=cast(Any, instances.select(rows)),
         )
 
     def rows_of(self, bag: int) -> NDArray[np.int64]:

@@ -316,7 +316,7 @@ def from_partial(
         raise ValueError(
             f"bag {bag_ids[bag]!r}: the value {table[bag, column]:g} of class {classes[column]!r} is not a share"
         )
-    full = ~unknown.any(axis=1)
+    full = np.asarray(~unknown.any(axis=1))
     known[full] = _check_full_rows(table, full, bag_ids, classes, tolerance)
     left = 1 - known.sum(axis=1)
     for bag in np.flatnonzero((left < 0) & ~full).tolist():

@@ -75,7 +75,18 @@ class StoredInstances:
         return int(self.shape[0] * self._row_bytes)
 
     def select(self, rows: NDArray[np.int64]) -> "StoredInstances":
-        """The instances at some positions, which stay in the file."""
+        """Return the instances at some positions, which stay in the file.
+
+        Parameters
+        ----------
+        rows : ndarray of int
+            The positions, in order.
+
+        Returns
+        -------
+        StoredInstances
+            The selected instances.
+        """
         return StoredInstances(self.path, finite=self.finite, rows=rows if self.rows is None else self.rows[rows])
 
     def __len__(self) -> int:

@@ -196,7 +196,9 @@ def _arguments(name: str, function: Callable[..., Any], words: list[str]) -> dic
     for path in configs:
         refuse_bad_config(path)
     arguments = parse_arguments(name, function, words)
-    outputs = {name: arguments[name] for name in ("out", "to", "html", "differences") if name in arguments}
+    outputs: dict[str, Any] = {
+        name: arguments[name] for name in ("out", "to", "html", "differences") if name in arguments
+    }
     for path in outputs.values():
         if isinstance(path, str):
             refuse_input(Path(path), configs)

@@ -437,7 +437,8 @@ class ColumnSummary:
         self.first: Any = None
         self._number_texts = 0
         self._not_a_number: RowError | None = None
-        self._first_row, self._rows = 0, None
+        self._first_row = 0
+        self._rows: NDArray[Any] | None = None
         self._numbers: Numbers | None = None
         self._texts: Texts | None = None
 
