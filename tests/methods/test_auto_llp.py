@@ -54,9 +54,12 @@ def test_the_linear_model_gets_the_time_that_is_left(label_shift, monkeypatch):
     monkeypatch.setattr(auto_llp.time, "perf_counter", lambda: float(next(now)))
     little = AutoLLP(random_state=0, time_limit=1.0).fit_bags(label_shift)
     assert [row["method"] for row in little.tried_] == ["BagBoosting"]
-    enough = AutoLLP(random_state=0, time_limit=130.0).fit_bags(label_shift)
+    enough = AutoLLP(random_state=0, time_limit=400.0).fit_bags(label_shift)
     assert [row["method"] for row in enough.tried_] == ["BagBoosting", "BagLogistic"]
     assert 3 <= enough.models_[1].n_resamples < 20
+    assert little.chosen_.endswith("BagLogistic left out, for which there was no time")
+    assert "stopped growing by the time limit" in enough.chosen_
+    assert f"{enough.models_[1].n_resamples} of 20 resamples by the time limit" in enough.chosen_
 
 
 def test_saved_and_exported_models_predict_the_same(label_shift, tmp_path):

@@ -196,7 +196,7 @@ def fit(
         images, the best of BagLogistic, DLLP and LLPGAN on held-out bags; and DLLP for more or larger images. If
         llpgan[images] is installed, photographs are also tried with features of a pretrained network.
     time_limit : float, default=None
-        About how many seconds AutoLLP may take, which learns from tables if no method is named.
+        How many seconds AutoLLP may take, which learns from tables if no method is named. None means 300.
     hold_out : float, default=0.0
         The share of bags that is held out of training. The report then shows how well the model fits them.
     by : sequence of str, default=()

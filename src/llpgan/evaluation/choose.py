@@ -50,7 +50,8 @@ def default_method(bags: Bags, random_state: int = 0, time_limit: float | None =
         return DefaultMethod(feature_method(), why)
     if bags.instances.ndim == 2:
         why = "for tables it weighs trees and a linear model by held-out bags"
-        return DefaultMethod(estimator_class("AutoLLP")(time_limit=time_limit), why, time_limit)
+        limit = {} if time_limit is None else {"time_limit": time_limit}
+        return DefaultMethod(estimator_class("AutoLLP")(**limit), why, time_limit)
     if chooses_by_held_out_bags(bags):
         return _best_on_held_out_bags(bags, random_state)
     too_few = f"with fewer than {_FEWEST_BAGS} bags none can be held out to choose by, and"

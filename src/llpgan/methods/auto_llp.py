@@ -19,6 +19,7 @@ from llpgan.methods.boosting import bag_losses
 from llpgan.utils.arrays import Array
 
 _LEAST_RESAMPLES = 3
+_SHARE_FOR_TREES, _LEAST_SECONDS = 2 / 3, 1e-3  # of the time limit
 _FEWEST_BAGS = 10  # for trees, under covariate shift
 _FOR_FEW_BAGS = {"n_resamples": 20, "tol": 1e-3}  # a search that ends early does not get to their noise
 _BAGS_FOR_EQUAL_SHARES = 50  # with so many bags trees count as much as the linear model; with more, more
@@ -47,12 +48,13 @@ class AutoLLP(LLPClassifier):
 
     Parameters
     ----------
-    time_limit : float, default=None
-        About how many seconds training may take. Trees, if they are tried, are trained in any case; the linear
-        model gets the remaining time, and is left out if that is too little. None means no limit.
+    time_limit : float, default=300.0
+        How many seconds training may take. Trees stop growing after two thirds of it. The linear model gets the
+        number of resamples that the remaining time allows, and is left out if that is fewer than three.
+        ``chosen_`` says what was left out. None means no limit.
     random_state : int, RandomState instance or None, default=None
-        Controls the randomness of the methods. Pass an integer for the same result in every call, unless a time
-        limit ends it.
+        Controls the randomness of the methods. Pass an integer for the same result in every call, unless the time
+        limit ends training.
 
     Attributes
     ----------
@@ -61,7 +63,8 @@ class AutoLLP(LLPClassifier):
     weights_ : array of shape (n_models,)
         The weight of each in the mean of probabilities.
     tried_ : list of dict
-        What was tried: method, seconds, weight, and the cross-entropy of held-out bags if it is known.
+        What was tried: method, seconds, weight, the cross-entropy of held-out bags if it is known, and what the
+        time limit left out.
     chosen_ : str
         A description of ``tried_``.
     {inherited}
@@ -83,7 +86,7 @@ class AutoLLP(LLPClassifier):
     ['BagLogistic']
     """
 
-    time_limit: float | None = None
+    time_limit: float | None = 300.0
     random_state: int | np.random.RandomState | None = None
 
     takes_weights: ClassVar = True
@@ -108,32 +111,42 @@ class AutoLLP(LLPClassifier):
         Self
             The fitted estimator.
         """
+        started = time.perf_counter()
         bags = self._start(bags)
-        found = self._tried(bags)
-        weights, losses = _weigh_parts([model for model, _ in found], bags)
+        trained, without = self._train(bags, np.inf if self.time_limit is None else started + self.time_limit)
+        weights, losses = _weigh_parts([model for model, _ in trained], bags)
         self.tried_ = [
-            _row(model, seconds, weight, loss)
-            for (model, seconds), weight, loss in zip(found, weights.tolist(), losses, strict=True)
+            {
+                "method": type(model).__name__,
+                "seconds": round(seconds, 2),
+                "weight": round(weight, 3),
+                "held_out_loss": None if loss is None else round(loss, 5),
+                "left_out": _describe_left_out(model, bags),
+            }
+            for (model, seconds), weight, loss in zip(trained, weights.tolist(), losses, strict=True)
         ]
-        self.models_ = [model for (model, _), weight in zip(found, weights, strict=True) if weight > 0]
+        self.models_ = [model for (model, _), weight in zip(trained, weights, strict=True) if weight > 0]
         self.weights_ = weights[weights > 0]
-        self.chosen_ = "; ".join(_describe_weights(row) for row in self.tried_)
+        self.chosen_ = "; ".join([*map(_describe_part, self.tried_), *without])
         return self._finish(bags)
 
-    def _tried(self, bags: Bags) -> list[tuple[Any, float]]:
-        """Trees, a linear model or both, trained, and how long each took."""
-        deadline = np.inf if self.time_limit is None else time.perf_counter() + self.time_limit
+    def _train(self, bags: Bags, deadline: float) -> tuple[list[tuple[Any, float]], list[str]]:
+        """Trees, a linear model or both, trained, how long each took, and which one there was no time for."""
         seed = int(check_random_state(self.random_state).randint(2**31))
-        trees, found = BagBoosting(random_state=seed), []
+        trees = BagBoosting(random_state=seed)
+        if np.isfinite(deadline):
+            trees.set_params(time_limit=max(_LEAST_SECONDS, _SHARE_FOR_TREES * (deadline - time.perf_counter())))
         if reason_uninformative(bags) is not None:
-            return [_fit_part(trees, bags)]  # which then are the overall shares
+            return [_fit_part(trees, bags)], []  # which then are the overall shares
+        trained = []
         if bags.n_bags >= _FEWEST_BAGS or trees.shift_of(bags) == "label":
-            found.append(_fit_part(trees, bags))
+            trained.append(_fit_part(trees, bags))
             if not trees.can_split_:  # trees would only pull the linear model to the overall shares
-                found = []
-        if (linear := _linear(bags, seed, deadline, needed=not found)) is not None:
-            found.append(_fit_part(linear, bags))
-        return found
+                trained = []
+        linear = _fit_in_time(_usual_linear(bags, seed), bags, deadline, needed=not trained)
+        if linear is None:
+            return trained, ["BagLogistic left out, for which there was no time"]
+        return [*trained, linear], []
 
     def _probabilities(self, instances: Array) -> Array:
         parts = [w * model._probabilities(instances) for w, model in zip(self.weights_, self.models_, strict=True)]
@@ -149,16 +162,25 @@ def _fit_part(model: LLPClassifier, bags: Bags) -> tuple[LLPClassifier, float]:
     return model, time.perf_counter() - started
 
 
-def _linear(bags: Bags, seed: int, deadline: float, *, needed: bool) -> BagLogistic | None:
-    """The linear model with as many resamples as there is time for; None if not even for a few, unless needed."""
-    usual = BagLogistic(random_state=seed).set_params(**(_FOR_FEW_BAGS if bags.n_bags < _FEWEST_BAGS else {}))
-    if np.isinf(deadline):
-        return usual
-    _, each = _fit_part(clone(usual).set_params(n_resamples=1), bags)
-    n_possible = int(min(usual.n_resamples, max(0.0, deadline - time.perf_counter()) / each))
-    if n_possible < _LEAST_RESAMPLES and not needed:
-        return None
-    return usual.set_params(n_resamples=n_possible)
+def _usual_linear(bags: Bags, seed: int) -> BagLogistic:
+    """The linear model without a time limit."""
+    model = BagLogistic(random_state=seed)
+    return model.set_params(**_FOR_FEW_BAGS) if bags.n_bags < _FEWEST_BAGS else model
+
+
+def _fit_in_time(
+    linear: BagLogistic, bags: Bags, deadline: float, *, needed: bool
+) -> tuple[LLPClassifier, float] | None:
+    """Train with as many resamples as there is time for; None if not even for a few, unless needed."""
+    if np.isfinite(deadline):
+        if time.perf_counter() >= deadline and not needed:
+            return None
+        _, each = _fit_part(clone(linear).set_params(n_resamples=1), bags)
+        n_possible = int(min(linear.n_resamples, max(0.0, deadline - time.perf_counter()) / each))
+        if n_possible < _LEAST_RESAMPLES and not needed:
+            return None
+        linear.set_params(n_resamples=max(1, n_possible))
+    return _fit_part(linear, bags)
 
 
 def _weigh_parts(models: list[Any], bags: Bags) -> tuple[Array, list[float | None]]:
@@ -174,12 +196,12 @@ def _weigh_parts(models: list[Any], bags: Bags) -> tuple[Array, list[float | Non
         return np.array([trees, 1 - trees]), [None, None]
     shares = np.broadcast_to(bags.prior, means[0].shape)
     losses = np.array([bag_losses(bags, np.nan_to_num(each)) for each in (*means, shares)])[:, known]
-    worse = _describe_left_out(losses[2] - losses[0], losses[2] - losses[1])
+    worse = _find_much_worse(losses[2] - losses[0], losses[2] - losses[1])
     weights = np.array([trees, 1 - trees]) if worse is None else np.arange(2) != worse
     return weights.astype(np.float64), losses[:2].mean(axis=1).tolist()
 
 
-def _describe_left_out(one: Array, other: Array) -> int | None:
+def _find_much_worse(one: Array, other: Array) -> int | None:
     """The number of the method, 0 or 1, that explains much less of the bags than the other; None if neither does.
 
     Parameters
@@ -189,10 +211,10 @@ def _describe_left_out(one: Array, other: Array) -> int | None:
 
     Examples
     --------
-    >>> _describe_left_out(np.tile([0.3, 0.1, 0.3], 10), np.tile([0.2, 0.3, 0.2], 10))
-    >>> _describe_left_out(np.tile([0.1, 0.0, 0.1], 10), np.tile([0.2, 0.3, 0.2], 10))
+    >>> _find_much_worse(np.tile([0.3, 0.1, 0.3], 10), np.tile([0.2, 0.3, 0.2], 10))
+    >>> _find_much_worse(np.tile([0.1, 0.0, 0.1], 10), np.tile([0.2, 0.3, 0.2], 10))
     0
-    >>> _describe_left_out(np.tile([0.1, 0.0, 0.1], 9), np.tile([0.2, 0.3, 0.2], 9))  # of too few bags
+    >>> _find_much_worse(np.tile([0.1, 0.0, 0.1], 9), np.tile([0.2, 0.3, 0.2], 9))  # of too few bags
     """
     if len(one) < _BAGS_TO_LEAVE_OUT:
         return None
@@ -205,15 +227,16 @@ def _describe_left_out(one: Array, other: Array) -> int | None:
     return None
 
 
-def _row(model: LLPClassifier, seconds: float, weight: float, loss: float | None) -> dict[str, Any]:
-    return {
-        "method": type(model).__name__,
-        "seconds": round(seconds, 2),
-        "weight": round(weight, 3),
-        "held_out_loss": None if loss is None else round(loss, 5),
-    }
+def _describe_left_out(model: LLPClassifier, bags: Bags) -> str | None:
+    """What the time limit left out of a method; None if nothing."""
+    if isinstance(model, BagBoosting) and model.is_out_of_time_:
+        return "stopped growing by the time limit"
+    if isinstance(model, BagLogistic) and model.n_resamples < (usual := _usual_linear(bags, 0).n_resamples):
+        return f"{model.n_resamples} of {usual} resamples by the time limit"
+    return None
 
 
-def _describe_weights(row: dict[str, Any]) -> str:
-    told = "" if row["held_out_loss"] is None else f", cross-entropy of held-out bags {row['held_out_loss']:.4f}"
-    return f"{row['method']} with weight {row['weight']:.2f}{told}, {row['seconds']:.1f} s"
+def _describe_part(row: dict[str, Any]) -> str:
+    loss = "" if row["held_out_loss"] is None else f", cross-entropy of held-out bags {row['held_out_loss']:.4f}"
+    left_out = "" if row["left_out"] is None else f", {row['left_out']}"
+    return f"{row['method']} with weight {row['weight']:.2f}{loss}, {row['seconds']:.1f} s{left_out}"

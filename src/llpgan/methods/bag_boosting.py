@@ -1,5 +1,6 @@
 """BagBoosting: gradient boosted trees from bags."""
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
@@ -74,6 +75,8 @@ class BagBoosting(ClassicalClassifier):
     monotonic_cst : sequence of int, default=None
         One number per feature: 1 if the second class may only become more probable as the feature increases, −1 if
         only less probable, and 0 for no constraint. It needs two classes. None means no constraints.
+    time_limit : float, default=None
+        The number of seconds after which no further round ends. At least one round is grown. None means no limit.
     {random_state: the held-out parts}
     standardize : bool, default=True
         Whether to standardize the instances first. It does not change which splits are possible.
@@ -86,6 +89,8 @@ class BagBoosting(ClassicalClassifier):
         Whether any feature has enough rows on both sides of a split. If not, predictions are the overall shares.
     n_rounds_ : int
         The number of rounds that were kept.
+    is_out_of_time_ : bool
+        Whether the time limit ended boosting.
     held_out_losses_ : list of float
         The held-out loss before the first round and after each; empty if there were too few bags to hold any out.
     held_out_means_ : ndarray of shape (n_bags, n_classes)
@@ -126,6 +131,7 @@ class BagBoosting(ClassicalClassifier):
     n_models: int = 10
     max_features: float = 1.0
     monotonic_cst: Sequence[int] | None = None
+    time_limit: float | None = None
     random_state: int | np.random.RandomState | None = None
 
     takes_weights: ClassVar = True
@@ -145,6 +151,7 @@ class BagBoosting(ClassicalClassifier):
         "n_models": [Interval(Integral, 1, None, closed="left")],
         "max_features": [Interval(Real, 0, 1, closed="right")],
         "monotonic_cst": ["array-like", None],
+        "time_limit": [Interval(Real, 0, None, closed="neither"), None],
         "random_state": ["random_state"],
     }
 
@@ -161,13 +168,14 @@ class BagBoosting(ClassicalClassifier):
         Self
             The fitted estimator.
         """
+        started = time.perf_counter()
         bags = self._start(bags)
         _refuse_constraints(self.monotonic_cst, bags)
         _refuse_label_shift(self.bag_shift, bags)
         self._learn_scales(bags)
         with one_blas_thread():
             self.bag_shift_ = self._shift(bags)
-            self._keep(self._boosted(bags))
+            self._keep(self._boosted(bags, started))
         return self._finish(bags)
 
     def shift_of(self, bags: Bags) -> str:
@@ -204,7 +212,7 @@ class BagBoosting(ClassicalClassifier):
         share = min(1.0, max(self.max_features, _FEWEST_FEATURES / rows.shape[1]))
         return TreeGrower(rows, self.max_leaves, self.min_rows or least, share, self.monotonic_cst)
 
-    def _boosted(self, bags: Bags) -> Ensemble:
+    def _boosted(self, bags: Bags, started: float) -> Ensemble:
         seed = int(check_random_state(self.random_state).randint(2**31))
         by_bag = self.bag_shift_ == "covariate"
         rows = boosting_rows(bags, self._rows, lambda part: self._loss(part, bags), units_are_bags=by_bag)
@@ -219,6 +227,7 @@ class BagBoosting(ClassicalClassifier):
             learning_rate=self.learning_rate,
             l2=self.l2,
             seed=seed % _SEEDS,
+            deadline=np.inf if self.time_limit is None else started + self.time_limit,
         )
 
     def _loss(self, part: Bags, whole: Bags) -> ShiftLoss:
@@ -227,7 +236,7 @@ class BagBoosting(ClassicalClassifier):
         return CovariateShiftLoss(part, self.correlation)
 
     def _keep(self, ensemble: Ensemble) -> None:
-        self.n_rounds_ = ensemble.n_rounds
+        self.n_rounds_, self.is_out_of_time_ = ensemble.n_rounds, ensemble.is_out_of_time
         self.held_out_losses_, self.held_out_means_ = ensemble.course, ensemble.held_out_means
         self.trees_, self.starts_ = ensemble.trees, ensemble.starts
         total = ensemble.gains.sum()

@@ -1,5 +1,6 @@
 """Boosting rounds on bags: the trees' engine, the losses, and the choice of the number of rounds."""
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -626,6 +627,8 @@ class Ensemble:
         The mean prediction of each bag by the models that have not seen it; empty if rows were held out, or none.
     course : list of float
         The mean loss of held-out units before the first round and after each; empty where none were held out.
+    is_out_of_time : bool
+        Whether the deadline ended boosting.
     """
 
     trees: list[list[str]]
@@ -634,6 +637,7 @@ class Ensemble:
     n_rounds: int
     held_out_means: Array
     course: list[float]
+    is_out_of_time: bool
 
 
 def held_out_parts(units: int | Array, n_models: int, seed: int) -> list[Array]:
@@ -684,6 +688,7 @@ def boost(
     learning_rate: float,
     l2: float,
     seed: int = 0,
+    deadline: float = np.inf,
 ) -> Ensemble:
     """Boost one model for each held-out part, round by round, and keep the rounds that are best for it.
 
@@ -700,14 +705,21 @@ def boost(
         See :class:`~llpgan.methods.bag_boosting.BagBoosting`.
     seed : int, default=0
         Of the features that trees may split at.
+    deadline : float, default=inf
+        The time, by ``time.perf_counter``, after which no round should end. At least one round is grown.
     """
     models = [
         _Model(rows, grower, part, learning_rate, l2, seed + number)
         for number, part in enumerate(parts or [np.array([], np.intp)])
     ]
+    clock, is_out_of_time = _RoundClock(deadline), False
     if not parts:
-        n_grown = sum(1 for _ in _rounds(rows, models, min(max_rounds, _BLIND_ROUNDS)))
-        return _best_round(models, n_grown, [], np.empty((0, rows.bags.n_classes)))
+        n_grown = 0
+        for _ in _rounds(rows, models, min(max_rounds, _BLIND_ROUNDS)):
+            n_grown += 1
+            if is_out_of_time := clock.is_over():
+                break
+        return _keep_rounds(models, n_grown, [], np.empty((0, rows.bags.n_classes)), is_out_of_time)
     course, means = [_held_out_loss(models)], _held_out_means(rows, models)
     for _ in _rounds(rows, models, max_rounds):
         course.append(_held_out_loss(models))
@@ -715,7 +727,9 @@ def boost(
             means = _held_out_means(rows, models)
         elif len(course) - 1 - int(np.argmin(course)) >= patience:
             break
-    return _best_round(models, int(np.argmin(course)), course, means)
+        if is_out_of_time := clock.is_over():
+            break
+    return _keep_rounds(models, int(np.argmin(course)), course, means, is_out_of_time)
 
 
 class _Part:
@@ -878,6 +892,19 @@ def _rounds(rows: BoostingRows, models: Sequence[_Model], most: int) -> Iterator
         yield
 
 
+class _RoundClock:
+    """Whether there is time for another round, by the longest so far."""
+
+    def __init__(self, deadline: float) -> None:
+        self._deadline, self._longest, self._last = deadline, 0.0, time.perf_counter()
+
+    def is_over(self) -> bool:
+        """After each round: True if another one would end after the deadline."""
+        now = time.perf_counter()
+        self._longest, self._last = max(self._longest, now - self._last), now
+        return now + self._longest > self._deadline
+
+
 def _held_out_loss(models: Sequence[_Model]) -> float:
     return float(np.concatenate([model.held_out_losses() for model in models]).mean())
 
@@ -891,7 +918,9 @@ def _held_out_means(rows: BoostingRows, models: Sequence[_Model]) -> Array:
     return np.asarray(np.where(n_models > 0, total / np.maximum(n_models, LEAST), np.nan))
 
 
-def _best_round(models: Sequence[_Model], n_rounds: int, course: list[float], means: Array) -> Ensemble:
+def _keep_rounds(
+    models: Sequence[_Model], n_rounds: int, course: list[float], means: Array, is_out_of_time: bool
+) -> Ensemble:
     return Ensemble(
         trees=[model.as_text(n_rounds) for model in models],
         starts=np.stack([model.start for model in models]),
@@ -899,4 +928,5 @@ def _best_round(models: Sequence[_Model], n_rounds: int, course: list[float], me
         n_rounds=n_rounds,
         held_out_means=means,
         course=course,
+        is_out_of_time=is_out_of_time,
     )
