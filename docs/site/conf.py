@@ -39,7 +39,7 @@ FOLDER_PAGES = {
 }
 
 myst_heading_anchors = 4
-highlight_language = "default"
+highlight_language = "none"  # blocks without a language are commands
 python_maximum_signature_line_length = 88
 toc_object_entries_show_parents = "hide"
 autodoc_typehints = "none"  # docstrings give the types, in words
@@ -50,6 +50,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = f"llpgan {release}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_favicon = "_static/favicon.svg"
 html_extra_path = ["extra"]
 html_copy_source = False
 html_show_sourcelink = False
@@ -59,7 +60,7 @@ html_theme_options = {
     "navbar_end": ["theme-switcher"],
     "navbar_persistent": ["search-button"],
     "secondary_sidebar_items": ["page-toc"],
-    "show_prev_next": False,
+    "show_prev_next": True,
     "show_toc_level": 2,
     "navigation_with_keys": False,
     "footer_start": ["copyright"],
