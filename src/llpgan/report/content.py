@@ -366,7 +366,7 @@ def collect_content(
         proportions=scores.given,
         scores=scores,
         overall=bag_scores(bags, np.broadcast_to(bags.prior, probabilities.shape)),
-        held_out=None if held_out is None else bag_scores(held_out, of_held_out),
+        held_out=None if held_out is None or of_held_out is None else bag_scores(held_out, of_held_out),
         probability_counts=_counts(probabilities),
         history=tuple(getattr(model, "history_", ())),
         rises=rises,
@@ -383,7 +383,7 @@ def collect_content(
         if held_out is None
         else bag_scores(held_out, np.broadcast_to(bags.prior, (len(held_out.instances), len(bags.prior)))),
         labels_held_out=None
-        if held_out is None or labels_held_out is None
+        if of_held_out is None or labels_held_out is None
         else label_scores(labels_held_out, of_held_out, bags.classes, held_out.weights),
         tried=tuple(getattr(model, "tried_", ())),
         date=datetime.now(UTC).date().isoformat(),

@@ -172,7 +172,7 @@ def test_from_files_to_a_store_a_model_and_predictions(files, people, small_part
     assert main.main(["store", "people.parquet", "--bag", "state", "--proportions", "results.parquet"]) == 0
     assert "saved store: 5,000 rows in 30 bags, 2 classes (no, yes)" in capsys.readouterr().err
     assert main.main(["fit", "store", "--method", "DLLP", "--method.epochs", "2"]) == 0
-    assert "this page tells of 30 of the 30 bags" in Path("model/report.html").read_text()
+    assert "this page covers 30 of the 30 bags" in Path("model/report.html").read_text()
     model = llpgan.load("model")
     expected = model.predict_proba("people.parquet")
     pa.csv.write_csv(people, "people.csv")
