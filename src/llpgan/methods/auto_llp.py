@@ -44,7 +44,7 @@ class AutoLLP(LLPClassifier):
       explains less than two thirds of what the other does is left out, if that is beyond chance and there are
       thirty bags at least.
 
-    How these shares were chosen is told in ``docs/methods/auto_llp.md``.
+    See ``docs/methods/auto_llp.md`` for how these shares were chosen.
 
     Parameters
     ----------
