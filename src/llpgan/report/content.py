@@ -383,7 +383,7 @@ def collect_content(
         if held_out is None
         else bag_scores(held_out, np.broadcast_to(bags.prior, (len(held_out.instances), len(bags.prior)))),
         labels_held_out=None
-        if of_held_out is None or labels_held_out is None
+        if held_out is None or of_held_out is None or labels_held_out is None
         else label_scores(labels_held_out, of_held_out, bags.classes, held_out.weights),
         tried=tuple(getattr(model, "tried_", ())),
         date=datetime.now(UTC).date().isoformat(),
