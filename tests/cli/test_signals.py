@@ -13,10 +13,10 @@ from llpgan import load
 from llpgan.cli import main
 from llpgan.tables.store import open_store
 
-N_MOMENTS = int(os.environ.get("LLPGAN_SIGNALS", "8"))  # a hundred were run for the changelog
+N_MOMENTS = int(os.environ.get("LLPGAN_SIGNALS", "0"))  # such as 100: each runs a command
 BAGS = ["--bag", "town", "--proportions", "towns.csv"]
 COMMANDS = {
-    "fit": ["fit", "people.csv", *BAGS, "--out", "out", "--overwrite"],
+    "fit": ["fit", "people.csv", *BAGS, "--method", "MeanMap", "--out", "out", "--overwrite"],
     "predict": ["predict", "model", "people.csv", "--out", "out.csv", "--overwrite"],
     "store": ["store", "people.csv", *BAGS, "--to", "out", "--overwrite"],
     "compare": ["compare", "people.csv", *BAGS, "--methods", "MeanMap,BagLogistic", "--out", "out", "--overwrite"],
@@ -55,7 +55,7 @@ def is_whole(path):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+@pytest.mark.skipif(os.name != "posix" or N_MOMENTS == 0, reason="takes minutes: set LLPGAN_SIGNALS=100 on POSIX")
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_signal_leaves_nothing_half_written(name, folder, rng):
@@ -76,7 +76,7 @@ def test_a_signal_leaves_nothing_half_written(name, folder, rng):
         time.sleep(rng.uniform(0.02, 1) * seconds)
         if process.is_alive():
             os.kill(process.pid, number)
-        process.join(60)
+        process.join(600)
         assert process.exitcode in (0, SIGNALS[number]), f"{name} ended by {number!r}"
         ended.append(process.exitcode)
         left = {path.name for path in folder.rglob("*") if path.name.startswith(".llpgan")}
