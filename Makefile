@@ -23,6 +23,7 @@ lint: $(VENV)/.dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python tools/check_docstrings.py
+	$(BIN)/python tools/check_names.py
 	$(BIN)/python tools/check_prose.py
 
 bench: $(VENV)/.dev

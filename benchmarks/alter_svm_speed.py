@@ -23,7 +23,9 @@ def run(n_starts: int = 3) -> list[Row]:
     bags, _, _ = odd_against_even(BAG_SIZE, seed=0)
     pixels = bags.instances.astype(np.float64)
     features = (pixels - pixels.mean(axis=0)) / pixels.std()
-    problem = Problem(Features.of(features), bags, bags.proportions[:, 1], C, PROPORTION_WEIGHT, epsilon=0.0)
+    problem = Problem(
+        Features.from_rows(features), bags, bags.proportions[:, 1], C, PROPORTION_WEIGHT, epsilon=0.0
+    )
     random = np.random.RandomState(0)
     return [compare(problem, features, problem.random_signs(random), start) for start in range(n_starts)]
 

@@ -120,7 +120,7 @@ def _data(name: str, draw: int) -> tuple[Array, Array, Array, Array]:
         digits = load_digits(draw)
         return digits.instances, digits.labels, digits.test_instances, digits.test_labels
     adult = load_adult(str(folder_of("adult.csv.gz")))
-    encoder = TableEncoder.learned(open_rows(adult.columns).table)
+    encoder = TableEncoder.learn(open_rows(adult.columns).table)
     train, test = (encoder.encode(open_rows(columns)) for columns in (adult.columns, adult.test_columns))
     some = np.random.default_rng(draw).choice(len(train), N_ADULT, replace=False)
     return train[some], adult.labels[some], test, adult.test_labels

@@ -40,7 +40,7 @@ class PlainRun:
     def __init__(self, digits: Split, bags: Bags, rate: float, seed: int) -> None:
         with random_numbers(seed):
             self.network = mlp_classifier(bags.instances.shape[1:], len(bags.classes))
-        scaling = Scaling.of(bags.instances)
+        scaling = Scaling.from_instances(bags.instances)
         self.bags = [(scaling(instances), proportions) for instances, proportions in plain_bags(bags)]
         self.step = plain_dllp_step(self.network, rate)
         self.test = scaling(torch.from_numpy(digits.test_instances)), torch.from_numpy(digits.test_labels)

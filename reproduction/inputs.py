@@ -67,7 +67,7 @@ def _adult(folder: StrPath) -> Data:
     from llpgan.tables import TableEncoder, open_rows
 
     adult = load_adult(folder)
-    encoder = TableEncoder.learned(open_rows(adult.columns).table)
+    encoder = TableEncoder.learn(open_rows(adult.columns).table)
     train, test = (encoder.encode(open_rows(columns)) for columns in (adult.columns, adult.test_columns))
     by = (adult.columns["education"], adult.columns["occupation"])
     return Data(train, adult.labels, test, adult.test_labels, by)

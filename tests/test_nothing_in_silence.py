@@ -237,7 +237,7 @@ def test_what_a_column_is_read_as_is_said_where_it_is_not_obvious():
         "share": [f"{i} %" for i in range(30)],
         "paid": [day.replace(".", "/") for day in days],
     }
-    encoder = TableEncoder.learned(open_rows(rows).table)
+    encoder = TableEncoder.learn(open_rows(rows).table)
     notes = "\n".join(encoder.notes)
     assert "column 'seen' is read as dates with the day first, such as 01.12.2010" in notes
     assert "column 'income' is read as numbers, 4,015.91 as 4015.91" in notes
@@ -247,7 +247,7 @@ def test_what_a_column_is_read_as_is_said_where_it_is_not_obvious():
     plain = {"seen": iso, "income": [4015.91 + 1000 * i for i in range(30)], "share": np.arange(30) / 100}
     np.testing.assert_allclose(
         encoder.encode(open_rows(rows)),
-        TableEncoder.learned(open_rows(plain | {"seen": pd.to_datetime(iso)}).table).encode(open_rows(plain)),
+        TableEncoder.learn(open_rows(plain | {"seen": pd.to_datetime(iso)}).table).encode(open_rows(plain)),
         atol=1e-5,
     )
 

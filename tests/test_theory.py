@@ -179,7 +179,7 @@ def test_bags_of_one_are_supervised_training(blobs):
     ).fit(instances, labels)
 
     seed = int(np.random.RandomState(0).randint(2**31))
-    scaling = Scaling.of(instances)
+    scaling = Scaling.from_instances(instances)
     optimiser = torch.optim.AdamW(network.parameters(), rate, betas=(0.5, 0.999), weight_decay=0, fused=True)
     for epoch in range(epochs):
         order = np.random.default_rng([seed, epoch]).permutation(len(instances))

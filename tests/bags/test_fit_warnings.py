@@ -13,7 +13,7 @@ from llpgan.bags.fit_warnings import (
     TrainingWarning,
     UninformativeBagsWarning,
     Watcher,
-    explained_share,
+    explained_difference,
     sample_bags,
     sampling_noise,
     warn_of_collapse,
@@ -237,8 +237,8 @@ def test_what_was_learned_from_many_rows_is_judged_by_some(n_bags, size, rng):
     assert len(shown.instances) <= 5_000
     probabilities = np.column_stack([shown.instances < 0.5, shown.instances >= 0.5]).astype(float)
     noise = sampling_noise(shown, probabilities, missing)
-    assert explained_share(shown.proportions, shown.means(probabilities), bags.prior, noise) == pytest.approx(
+    assert explained_difference(shown.proportions, shown.means(probabilities), bags.prior, noise) == pytest.approx(
         1, abs=0.02
     )
     blind = np.tile(bags.prior, (len(shown.instances), 1))
-    assert explained_share(shown.proportions, shown.means(blind), bags.prior) == pytest.approx(0, abs=0.02)
+    assert explained_difference(shown.proportions, shown.means(blind), bags.prior) == pytest.approx(0, abs=0.02)

@@ -410,7 +410,7 @@ def test_labels_stand_beside_bags_of_which_less_is_known(form, rows, shares, sub
     exact = np.eye(3)[truth[:30]]
     np.testing.assert_array_equal(beside.proportions[-30:], exact)
     np.testing.assert_array_equal(beside.known.targets(np.full((beside.n_bags, 3), 1 / 3))[-30:], exact)
-    np.testing.assert_array_equal(beside.known.of(np.arange(bags.n_bags)).lower, bags.known.lower)
+    np.testing.assert_array_equal(beside.known.take_bags(np.arange(bags.n_bags)).lower, bags.known.lower)
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # labels tell the mass of subsets
         assert BagLogistic(n_resamples=0).fit_bags(beside).score(instances, labels) > 0.85

@@ -5,7 +5,7 @@ import pytest
 
 from llpgan import Bags
 from llpgan.evaluation.count_regression import CountRegression, check_random_bags
-from llpgan.evaluation.without_labels import label_mean, paired
+from llpgan.evaluation.without_labels import label_mean, pair_classes
 
 
 def test_estimates_have_no_bias_and_honest_errors():
@@ -20,7 +20,7 @@ def test_estimates_have_no_bias_and_honest_errors():
         truth = (p * figures).sum(axis=1).mean()
         errors.append(mean.value - truth)
         standard.append(mean.error)
-        plain.append(float(label_mean(paired(bags, figures, 0.0)).value) - truth)
+        plain.append(float(label_mean(pair_classes(bags, figures, 0.0)).value) - truth)
     assert abs(np.mean(errors)) < 3 * np.std(errors) / np.sqrt(200)
     assert np.mean(standard) == pytest.approx(np.std(errors), rel=0.2)
     assert np.std(errors) < 0.9 * np.std(plain)

@@ -3,7 +3,7 @@ import pytest
 
 from llpgan import Bags
 from llpgan.evaluation import randomness_test
-from llpgan.evaluation.without_labels import _share_spread, _spread
+from llpgan.evaluation.without_labels import _column_spread, _share_spread
 
 
 def random_bags(seed, n_bags=30, size=20):
@@ -38,7 +38,7 @@ def test_spreads_by_plain_loops(rng):
     bags = random_bags(1)
     order = bags.row_order
     wanted = [sum(20 * bags.instances[bags.bag_index == b, d].mean() ** 2 for b in range(30)) for d in range(4)]
-    np.testing.assert_allclose(_spread(bags.instances[order], bags), wanted)
+    np.testing.assert_allclose(_column_spread(bags.instances[order], bags), wanted)
     chi2 = 0.0
     for b in range(30):
         for k in range(3):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from llpgan import Bags
-from llpgan.evaluation.sets import class_scores, conformalize, set_scores, sets_as_text
+from llpgan.evaluation.sets import conformalize, order_scores, set_scores, sets_as_text
 
 
 def draw(n, rng, bag_size=16, n_classes=4, sureness=1.0):
@@ -29,7 +29,7 @@ def test_sets_of_an_overconfident_model_cover(score):
     inside = sets.contain(new, 0.9)
     covered = inside[np.arange(len(new)), labels].mean()
     assert 0.9 < covered < 0.93
-    assert sets.reached(0.9)[0].low < covered < sets.reached(0.9)[0].high
+    assert sets.estimate_coverage(0.9)[0].low < covered < sets.estimate_coverage(0.9)[0].high
 
 
 def test_coverage_is_reached_for_each_predicted_class():
@@ -52,8 +52,8 @@ def test_sets_are_nested_and_never_empty():
 
 def test_scores_order_classes_by_probability():
     p = np.array([[0.5, 0.2, 0.3]])
-    assert class_scores(p, "probability").tolist() == [[0, 0.8, 0.7]]
-    assert class_scores(p, "cumulative").tolist() == [[0, 0.8, 0.5]]
+    assert order_scores(p, "probability").tolist() == [[0, 0.8, 0.7]]
+    assert order_scores(p, "cumulative").tolist() == [[0, 0.8, 0.5]]
 
 
 def test_worst_case_holds_for_bags_that_are_not_random():

@@ -33,7 +33,9 @@ def costs_of(scores, signs, share, C, proportion_weight, epsilon):
 def test_the_label_step_is_the_best_of_all_labelings(case):
     scores, share, C, proportion_weight, epsilon = case
     bags = Bags.from_arrays(np.zeros((len(scores), 1)), [0] * len(scores), np.array([[1 - share, share]]))
-    problem = Problem(Features.of(bags.instances), bags, bags.proportions[:, 1], C, proportion_weight, epsilon)
+    problem = Problem(
+        Features.from_rows(bags.instances), bags, bags.proportions[:, 1], C, proportion_weight, epsilon
+    )
     found = problem.best_signs(scores, C)
     settings = share, C, proportion_weight, epsilon
     least = min(costs_of(scores, np.array(signs), *settings) for signs in product([-1, 1], repeat=len(scores)))
@@ -48,15 +50,15 @@ def test_the_label_step_takes_each_bag_for_itself(cases, random):
     random.shuffle(order)
     shares = np.array([share for _, share, *_ in cases])
     bags = Bags.from_arrays(np.zeros((len(order), 1)), groups[order], np.column_stack([1 - shares, shares]))
-    found = Problem(Features.of(bags.instances), bags, shares, 1.0, 3.0, 0.0).best_signs(scores[order], 1.0)
+    found = Problem(Features.from_rows(bags.instances), bags, shares, 1.0, 3.0, 0.0).best_signs(scores[order], 1.0)
     for bag, share in enumerate(shares):
         alone = Bags.from_arrays(
             np.zeros((bags.sizes[bag], 1)), [0] * bags.sizes[bag], np.array([[1 - share, share]])
         )
         own = scores[order][bags.rows_of(bag)]
-        expected = Problem(Features.of(alone.instances), alone, shares[bag, None], 1.0, 3.0, 0.0).best_signs(
-            own, 1.0
-        )
+        expected = Problem(
+            Features.from_rows(alone.instances), alone, shares[bag, None], 1.0, 3.0, 0.0
+        ).best_signs(own, 1.0)
         one, other = (costs_of(own, signs, share, 1.0, 3.0, 0.0) for signs in (found[bags.rows_of(bag)], expected))
         np.testing.assert_allclose(one, other, atol=1e-9)
 
@@ -65,7 +67,7 @@ def test_the_label_step_takes_each_bag_for_itself(cases, random):
 def problem(rng):
     labels = rng.integers(2, size=200)
     bags = Bags.from_labels(rng.normal(size=(200, 4)) + 1.5 * labels[:, None], labels, np.arange(200) // 10)
-    return Problem(Features.of(bags.instances), bags, bags.proportions[:, 1], 1.0, 10.0, 0.0)
+    return Problem(Features.from_rows(bags.instances), bags, bags.proportions[:, 1], 1.0, 10.0, 0.0)
 
 
 def test_the_objective_never_rises_within_a_stage(problem, rng):
@@ -108,7 +110,7 @@ def test_the_machine_is_nearly_that_of_the_hinge_as_it_is(problem, rng):
 
 def test_features_of_all_rows_are_the_kernel(rng):
     rows, others = rng.normal(size=(30, 3)), rng.normal(size=(8, 3))
-    exact = KernelMap.of(rbf_kernel, rows, None, np.random.RandomState(0))
+    exact = KernelMap.from_kernel(rbf_kernel, rows, None, np.random.RandomState(0))
     np.testing.assert_allclose(exact(rows) @ exact(rows).T, rbf_kernel(rows), atol=1e-6)
     np.testing.assert_allclose(exact(others) @ exact(rows).T, rbf_kernel(others, rows), atol=1e-6)
 

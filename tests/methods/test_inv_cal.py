@@ -38,7 +38,7 @@ def test_linear_equals_cvxpy(noisy_bags, epsilon, C):
     means = noisy_bags.means(noisy_bags.instances)
     model = fit_tubes(means, *tubes, C)
     scores, objective = solved_by_cvxpy(means, *tubes, C)
-    found = Features.of(means).scores(model)[0]
+    found = Features.from_rows(means).scores(model)[0]
     assert_the_same(found, scores, C)
     np.testing.assert_allclose(objective_of(np.sum(model.weights**2), found, *tubes, C), objective, rtol=1e-5)
 

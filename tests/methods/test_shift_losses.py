@@ -24,7 +24,7 @@ def some_scores(bags, rng):
 
 
 def step_at(loss, found, row_weights):
-    return loss.step(found, loss.fitted(found), row_weights)
+    return loss.step(found, loss.evaluate_fit(found), row_weights)
 
 
 def numerical_slope(loss, scores):
@@ -34,7 +34,9 @@ def numerical_slope(loss, scores):
 
 def test_the_slope_of_label_shift_is_the_losss(some_bags, rng):
     scores, loss = some_scores(some_bags, rng), LabelShiftLoss(some_bags)
-    expected = numerical_slope(lambda at: loss.losses(loss.fitted(class_probabilities_from(at))).sum(), scores)
+    expected = numerical_slope(
+        lambda at: loss.losses(loss.evaluate_fit(class_probabilities_from(at))).sum(), scores
+    )
     found = step_at(loss, class_probabilities_from(scores), np.ones(40)).slope
     np.testing.assert_allclose(found, expected, atol=1e-5)
 
@@ -43,7 +45,7 @@ def test_the_slope_of_covariate_shift_is_the_cross_entropys_for_two_classes(rng)
     bags = Bags.from_labels(rng.normal(size=(40, 2)), rng.integers(2, size=40), np.sort(rng.integers(6, size=40)))
     scores, loss = some_scores(bags, rng), CovariateShiftLoss(bags, correlation=0.0)
     expected = numerical_slope(
-        lambda at: bags.sizes @ bag_losses(bags, loss.fitted(class_probabilities_from(at))), scores
+        lambda at: bags.sizes @ bag_losses(bags, loss.evaluate_fit(class_probabilities_from(at))), scores
     )
     found = step_at(loss, class_probabilities_from(scores), np.ones(40)).slope
     np.testing.assert_allclose(found, expected, atol=1e-5)

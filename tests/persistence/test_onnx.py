@@ -115,7 +115,7 @@ def test_columns_go_in_as_they_come(method, n_classes, tmp_path):
 def test_preprocessing_is_the_same_to_the_last_bit(min_count):
     """With and without features for rare and missing values."""
     columns = Columns(categories=["zone"], min_count=min_count)
-    encoder = TableEncoder.learned(open_rows(people(160, 3, 0)).table, columns, ["bag", "label"])
+    encoder = TableEncoder.learn(open_rows(people(160, 3, 0)).table, columns, ["bag", "label"])
     graph = Graph(reserved=[column.name for column in encoder.columns])
     graph.output("encoded", "float32", table_instances(graph, encoder), (len(encoder.features),))
     session = onnxruntime.InferenceSession(graph.model({}).SerializeToString())

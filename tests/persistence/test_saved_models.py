@@ -29,7 +29,7 @@ from llpgan.methods import METHODS
 from llpgan.persistence.model import Manifest
 from llpgan.tables import MarginalTables
 from llpgan.tables.encode import ValueEncoder
-from llpgan.utils.json_files import _digest_of, digest_of_file
+from llpgan.utils.json_files import _content_digest, digest_of_file
 
 PEOPLE = {
     "state": ["Ohio", "Iowa", "Utah", "Ohio", "Iowa", "Utah"] * 8,
@@ -238,7 +238,7 @@ def rewritten(folder, **changes):
 
 
 def write_manifest(folder, content):
-    (folder / "model.json").write_text(json.dumps({**content, "digest": _digest_of(content)}))
+    (folder / "model.json").write_text(json.dumps({**content, "digest": _content_digest(content)}))
 
 
 def nested(depth):

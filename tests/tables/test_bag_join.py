@@ -97,31 +97,33 @@ def test_what_is_no_bag_is_named(columns, names, said):
 
 
 def test_rows_of_another_table_by_bag():
-    table = BagTable.of(RESULTS, ["state"], None, "r.csv")
+    table = BagTable.from_table(RESULTS, ["state"], None, "r.csv")
     assert table.classes == ("no", "yes")
-    assert table.rows_of(["OH", "IA"], "p.csv").tolist() == [[0.25, 0.75], [0.5, 0.5]]
+    assert table.find_rows(["OH", "IA"], "p.csv").tolist() == [[0.25, 0.75], [0.5, 0.5]]
 
 
 def test_classes_may_be_named_in_an_order_of_their_own():
-    table = BagTable.of(RESULTS.append_column("county", [["a", "b"]]), ["state"], ["yes", "no"], "r.csv")
+    table = BagTable.from_table(RESULTS.append_column("county", [["a", "b"]]), ["state"], ["yes", "no"], "r.csv")
     assert table.classes == ("yes", "no")
-    assert table.rows_of(["IA", "OH"], "p.csv").tolist() == [[0.5, 0.5], [0.75, 0.25]]
+    assert table.find_rows(["IA", "OH"], "p.csv").tolist() == [[0.5, 0.5], [0.75, 0.25]]
 
 
 def test_rows_of_bags_of_two_columns():
     given_as = pa.table({"b": [1, 2], "a": ["y", "x"], "no": [0.1, 0.3], "yes": [0.9, 0.7]})
-    table = BagTable.of(given_as, ["a", "b"], None, "r.csv")
-    assert table.rows_of([("x", 2), ("y", 1)], "p.csv")[:, 0].tolist() == [0.3, 0.1]
+    table = BagTable.from_table(given_as, ["a", "b"], None, "r.csv")
+    assert table.find_rows([("x", 2), ("y", 1)], "p.csv")[:, 0].tolist() == [0.3, 0.1]
 
 
 def test_whole_numbers_are_the_same_bag_as_integers_and_as_floats():
-    table = BagTable.of(pa.table({"state": [2.0, 1.0], "no": [1, 0], "yes": [0, 1]}), ["state"], None, "r.csv")
-    assert table.rows_of([1, 2], "p.csv").tolist() == [[0, 1], [1, 0]]
+    table = BagTable.from_table(
+        pa.table({"state": [2.0, 1.0], "no": [1, 0], "yes": [0, 1]}), ["state"], None, "r.csv"
+    )
+    assert table.find_rows([1, 2], "p.csv").tolist() == [[0, 1], [1, 0]]
 
 
 def test_bags_without_instances_are_warned_of():
     with pytest.warns(UserWarning, match=r"bag 'OH' of r\.csv has no instance in p\.csv"):
-        BagTable.of(RESULTS, ["state"], None, "r.csv").rows_of(["IA"], "p.csv")
+        BagTable.from_table(RESULTS, ["state"], None, "r.csv").find_rows(["IA"], "p.csv")
 
 
 @pytest.mark.parametrize(
@@ -135,14 +137,16 @@ def test_bags_without_instances_are_warned_of():
 )
 def test_bags_without_proportions_are_refused(ids, said):
     with pytest.raises(ValueError) as error:
-        BagTable.of(RESULTS, ["state"], None, "r.csv").rows_of(ids, "p.csv")
+        BagTable.from_table(RESULTS, ["state"], None, "r.csv").find_rows(ids, "p.csv")
     assert str(error.value) == said
 
 
 def test_names_that_only_look_alike_are_told_apart():
-    table = BagTable.of(pa.table({"state": ["A\u030aland"], "no": [0.5], "yes": [0.5]}), ["state"], None, "r.csv")
+    table = BagTable.from_table(
+        pa.table({"state": ["A\u030aland"], "no": [0.5], "yes": [0.5]}), ["state"], None, "r.csv"
+    )
     with pytest.raises(ValueError, match=r"Did you mean 'A\u030aland'\? Both look alike, .* \(Unicode NFD\)"):
-        table.rows_of(["\u00c5land"], "p.csv")
+        table.find_rows(["\u00c5land"], "p.csv")
 
 
 WRONG_TABLES = {
@@ -179,12 +183,12 @@ WRONG_TABLES = {
 @pytest.mark.parametrize(("columns", "classes", "said"), WRONG_TABLES.values(), ids=WRONG_TABLES)
 def test_what_is_no_table_of_proportions_is_named(columns, classes, said):
     with pytest.raises(ValueError) as error:
-        BagTable.of(pa.table(columns), ["state"], classes, "r.csv")
+        BagTable.from_table(pa.table(columns), ["state"], classes, "r.csv")
     assert said in str(error.value)
 
 
 def counted(no, yes):
-    table = BagTable.of(pa.table({"state": ["IA", "OH"], "no": no, "yes": yes}), ["state"], None, "r.csv")
+    table = BagTable.from_table(pa.table({"state": ["IA", "OH"], "no": no, "yes": yes}), ["state"], None, "r.csv")
     return shares_from_counts_table(table, table.numbers, table.ids)
 
 

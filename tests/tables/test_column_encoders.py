@@ -18,7 +18,7 @@ def column(values):
 
 def learned(kind, values, min_count=1, max_categories=32):
     (name,) = [name for name, encoder in ENCODERS.items() if encoder is kind]
-    return kind.of(ColumnSummary.of("x", column(values), name), min_count, max_categories)
+    return kind.from_summary(ColumnSummary.from_column("x", column(values), name), min_count, max_categories)
 
 
 def encoded(encoder, values):

@@ -15,7 +15,7 @@ from llpgan.tables.encode import Category, Date, LeftOut, Number, choose_encoder
 def kind_of(values, columns=None, name="x"):
     column = values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([values])
     columns = columns or Columns()
-    return type(choose_encoder(ColumnSummary.of(name, column, columns.kinds().get(name)), columns))
+    return type(choose_encoder(ColumnSummary.from_column(name, column, columns.kinds().get(name)), columns))
 
 
 SEEN = {
@@ -148,19 +148,19 @@ AVAILABLE = ["state", "age", "city", "voted"]
     ],
 )
 def test_columns_are_chosen_in_the_tables_order_without_bag_and_label(columns, chosen):
-    assert columns.chosen(AVAILABLE, reserved=["state", "voted"]) == chosen
+    assert columns.choose(AVAILABLE, reserved=["state", "voted"]) == chosen
 
 
 @pytest.mark.parametrize("option", ["only", "drop", "numbers", "categories", "dates"])
 def test_an_unknown_column_is_named(option):
     with pytest.raises(ValueError, match="no column 'wage'; there are 'state', 'age', 'city', 'voted'"):
-        Columns(**{option: ["wage"]}).chosen(AVAILABLE, [])
+        Columns(**{option: ["wage"]}).choose(AVAILABLE, [])
 
 
 @pytest.mark.parametrize("option", ["only", "numbers", "categories", "dates"])
 def test_the_bag_and_the_label_cannot_be_asked_for(option):
     with pytest.raises(ValueError, match="column 'voted' is the bag or the label, which cannot be a feature"):
-        Columns(**{option: ["voted"]}).chosen(AVAILABLE, ["state", "voted"])
+        Columns(**{option: ["voted"]}).choose(AVAILABLE, ["state", "voted"])
 
 
 def test_wishes_that_contradict_each_other():

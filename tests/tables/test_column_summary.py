@@ -17,7 +17,7 @@ def as_column(values):
 
 
 def learned(column, columns):
-    return choose_encoder(ColumnSummary.of("x", column, columns.kinds().get("x")), columns)
+    return choose_encoder(ColumnSummary.from_column("x", column, columns.kinds().get("x")), columns)
 
 
 def streamed(column, columns, n_rows):

@@ -19,7 +19,7 @@ PEOPLE = {
 
 
 def learned(table, columns=None, reserved=()):
-    return TableEncoder.learned(open_rows(table).table, columns or Columns(min_count=1), reserved)
+    return TableEncoder.learn(open_rows(table).table, columns or Columns(min_count=1), reserved)
 
 
 def test_columns_stand_in_the_order_of_the_training_table():

@@ -34,8 +34,8 @@ from llpgan.utils.arrays import (
     check_class_names,
     check_labels,
     check_numbers,
+    is_finite_number,
     is_frame,
-    is_number,
     refuse_masked,
 )
 from llpgan.utils.messages import html_table
@@ -327,7 +327,7 @@ class Bags:
         """
         bag_index, bag_ids = grouping.index_ids(bag_of_row)
         given = {"proportions": proportions, "counts": counts, "lower": lower, "upper": upper}
-        tables, named = _keyed(given, bag_ids, key)
+        tables, named = _align_tables(given, bag_ids, key)
         class_names = _class_names(classes, named, next(iter(tables.values())))
         if "counts" in tables:
             with check_argument("counts"):
@@ -555,7 +555,7 @@ class Bags:
         chosen, given = check_labelled_rows(rows, labels, len(self.bag_index))
         for place in np.flatnonzero(~np.isin(given, self.classes)).tolist():
             raise ValueError(f"labels: {given[place].item()!r} is not one of the classes {self.classes.tolist()}")
-        if not is_number(weight) or weight <= 0:
+        if not is_finite_number(weight) or weight <= 0:
             raise ValueError(f"weight must be a number above 0, got {weight!r}")
         counts = np.ones(self.n_bags) if self.bag_weights is None else self.bag_weights
         shares = (given[:, None] == self.classes).astype(np.float64)
@@ -566,7 +566,7 @@ class Bags:
             proportions=np.vstack([self.proportions, shares]),
             bag_ids=(*self.bag_ids, *(("label", int(row)) for row in chosen)),
             weights=None if self.weights is None else np.append(self.weights, np.ones(len(chosen))),
-            known=None if self.known is None else self.known.beside(shares),
+            known=None if self.known is None else self.known.append_labelled(shares),
             bag_weights=np.append(counts, np.full(len(chosen), float(weight))),
         )
 
@@ -762,7 +762,7 @@ class Bags:
             proportions=self.proportions[kept],
             bag_ids=tuple(self.bag_ids[bag] for bag in kept),
             weights=None if self.weights is None else self.weights[chosen],
-            known=None if self.known is None else self.known.of(kept),
+            known=None if self.known is None else self.known.take_bags(kept),
             bag_weights=None if self.bag_weights is None else self.bag_weights[kept],
         )
 
@@ -854,7 +854,7 @@ def _if_uneven(weights: NDArray[np.float64] | None) -> NDArray[np.float64] | Non
     return None if weights is None or (weights == weights[0]).all() else weights
 
 
-def _keyed(
+def _align_tables(
     given: Mapping[str, Any], bag_ids: tuple[Hashable, ...], key: str | None
 ) -> tuple[dict[str, NDArray[np.float64]], Sequence[Hashable] | None]:
     """The tables that are given, one row per bag, and the classes that they name."""

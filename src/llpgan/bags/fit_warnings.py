@@ -146,9 +146,9 @@ def never_compared(bags: Bags) -> str | None:
 
 def warn_of_dead_generator(history: History) -> str | None:
     """The classifier tells every generated instance from a real one, epoch after epoch."""
-    if not _for_long(history, "real_loss", lambda loss: loss < _SURE):
+    if not _holds_for_long(history, "real_loss", lambda loss: loss < _SURE):
         return None
-    if not _for_long(history, "fake_loss", lambda loss: loss < _SURE):
+    if not _holds_for_long(history, "fake_loss", lambda loss: loss < _SURE):
         return None
     return (
         f"for {_MANY} epochs the classifier has recognized all generated instances: the generator has stopped "
@@ -159,7 +159,7 @@ def warn_of_dead_generator(history: History) -> str | None:
 
 def warn_of_winning_generator(history: History) -> str | None:
     """The classifier takes what is generated for real, epoch after epoch."""
-    if not _for_long(history, "fake_loss", lambda loss: loss > _FOOLED):
+    if not _holds_for_long(history, "fake_loss", lambda loss: loss > _FOOLED):
         return None
     return (
         f"for {_MANY} epochs the classifier has taken generated instances for real ones, and learns nothing from "
@@ -249,7 +249,7 @@ def warn_of_collapse(method: str, probabilities: Array, prior: Array, classes: A
     return f"{method} never predicts {name!r}, a class of {percent:.0f} % of the instances{told}"
 
 
-def explained_share(proportions: Array, predicted: Array, prior: Array, noise: Array | float = 0.0) -> float:
+def explained_difference(proportions: Array, predicted: Array, prior: Array, noise: Array | float = 0.0) -> float:
     """How much of the differences between bags is explained: 1 is all of it, 0 what the overall shares explain.
 
     Parameters
@@ -266,7 +266,7 @@ def explained_share(proportions: Array, predicted: Array, prior: Array, noise: A
     Examples
     --------
     >>> proportions = np.array([[0.2, 0.8], [0.6, 0.4]])
-    >>> explained_share(proportions, proportions, prior=np.array([0.4, 0.6]))
+    >>> explained_difference(proportions, proportions, prior=np.array([0.4, 0.6]))
     1.0
     """
     differences = ((proportions - prior) ** 2).sum(axis=1).mean()
@@ -317,7 +317,7 @@ def warn_if_little_learned(
     given, noise = bags.nearest_shares(means), sampling_noise(bags, probabilities, missing)
     if beats_prior_in_small_bags(bags.totals, given, means, prior):
         return None
-    return hardly_better_than_prior(method, explained_share(given, means, prior, noise))
+    return hardly_better_than_prior(method, explained_difference(given, means, prior, noise))
 
 
 def beats_prior_in_small_bags(sizes: Array, proportions: Array, predicted: Array, prior: Array) -> bool:
@@ -370,7 +370,7 @@ def sample_rows(instances: Array, n: int) -> Array:
     return np.asarray(instances[:: max(1, len(instances) // n)])
 
 
-def _for_long(history: History, name: str, holds: Callable[[float], bool]) -> bool:
+def _holds_for_long(history: History, name: str, holds: Callable[[float], bool]) -> bool:
     losses = [row[name] for row in history[-_MANY:] if name in row]
     return len(losses) == _MANY and all(holds(loss) for loss in losses)
 

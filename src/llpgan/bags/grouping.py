@@ -30,25 +30,25 @@ class ComputedIndex(NDArrayOperatorsMixin):
         return (self.n_rows,)
 
     @abstractmethod
-    def of_rows(self, rows: Index) -> Index:
+    def take(self, rows: Index) -> Index:
         """The entries of some rows."""
 
-    def of_all(self) -> Index:
+    def take_all(self) -> Index:
         """The entries of all rows."""
-        return self.of_rows(np.arange(self.n_rows))
+        return self.take(np.arange(self.n_rows))
 
     def __len__(self) -> int:
         return self.n_rows
 
     def __getitem__(self, which: Any) -> Any:
         if isinstance(which, slice):
-            return self.of_rows(np.arange(*which.indices(self.n_rows)))
+            return self.take(np.arange(*which.indices(self.n_rows)))
         which = np.asarray(which)
         rows = np.flatnonzero(which) if which.dtype == bool else which
-        return self.of_rows(np.where(rows < 0, rows + self.n_rows, rows))
+        return self.take(np.where(rows < 0, rows + self.n_rows, rows))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        return self.of_all().astype(dtype or self.dtype, copy=False)
+        return self.take_all().astype(dtype or self.dtype, copy=False)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
         arrays = [np.asarray(each) if isinstance(each, ComputedIndex) else each for each in inputs]
@@ -68,11 +68,11 @@ class SortedBagIndex(ComputedIndex):
         self.ends = np.cumsum(self.sizes)
         super().__init__(int(self.ends[-1]) if len(self.ends) else 0)
 
-    def of_rows(self, rows: Index) -> Index:
+    def take(self, rows: Index) -> Index:
         """The bag of each."""
         return np.searchsorted(self.ends, rows, side="right")
 
-    def of_all(self) -> Index:
+    def take_all(self) -> Index:
         """Each bag as often as it has rows."""
         return np.repeat(np.arange(len(self.sizes)), self.sizes)
 
@@ -88,7 +88,7 @@ class RowsInOrder(ComputedIndex):
     array([3, 1])
     """
 
-    def of_rows(self, rows: Index) -> Index:
+    def take(self, rows: Index) -> Index:
         """Themselves."""
         return rows
 

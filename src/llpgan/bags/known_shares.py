@@ -153,7 +153,7 @@ class KnownShares:
     sizes: Table
     within: Table | None = None
 
-    def of(self, bags: NDArray[np.int64]) -> "KnownShares":
+    def take_bags(self, bags: NDArray[np.int64]) -> "KnownShares":
         """What is known of some of the bags."""
         return KnownShares(
             self.lower[bags],
@@ -163,11 +163,11 @@ class KnownShares:
             None if self.within is None else self.within[bags],
         )
 
-    def beside(self, shares: Table) -> "KnownShares":
+    def append_labelled(self, shares: Table) -> "KnownShares":
         """The same, and beside it bags of one row whose shares are known exactly.
 
         >>> known = KnownShares(np.array([[0.0, 0.2]]), np.array([[0.8, 1.0]]), None, np.array([10.0]))
-        >>> known.beside(np.array([[1.0, 0.0]])).lower
+        >>> known.append_labelled(np.array([[1.0, 0.0]])).lower
         array([[0. , 0.2],
                [1. , 0. ]])
         """
@@ -392,7 +392,7 @@ def parse_known_shares(
     if within:
         refuse_beside_within(given, noise, partial=partial)
         assert given is not None
-        return _within_subsets(given, bag_ids, classes, sizes, tolerance)
+        return _parse_subsets(given, bag_ids, classes, sizes, tolerance)
     if "lower" in tables or "upper" in tables:
         if given is not None or noise is not None:
             raise ValueError("give either proportions (or counts), with or without noise, or bounds, not both")
@@ -431,7 +431,7 @@ def refuse_beside_within(given: Table | None, noise: Table | None, *, partial: b
         )
 
 
-def _within_subsets(
+def _parse_subsets(
     given: Table, bag_ids: Sequence[Hashable], classes: Sequence[Hashable], sizes: Table, tolerance: float
 ) -> tuple[Table, KnownShares | None]:
     """Shares within the classes that are given; a row without NaN is a full vector."""

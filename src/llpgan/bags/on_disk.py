@@ -98,10 +98,10 @@ class StoredInstances:
             return self._run(start, stop) if step == 1 else self._rows(np.arange(start, stop, step))
         rows = np.asarray(which)
         if rows.ndim == 0 and rows.dtype.kind in "iu":
-            return self._rows(self._checked(rows[None]))[0]
+            return self._rows(self._check_rows(rows[None]))[0]
         if rows.ndim != 1 or (rows.dtype.kind not in "biu" and len(rows)):
             raise IndexError("stored instances are chosen by a slice, or by an array of rows")
-        return self._rows(self._checked(np.flatnonzero(rows) if rows.dtype == bool else rows.astype(np.int64)))
+        return self._rows(self._check_rows(np.flatnonzero(rows) if rows.dtype == bool else rows.astype(np.int64)))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         return self[:].astype(dtype or self.dtype, copy=False)
@@ -116,7 +116,7 @@ class StoredInstances:
     def __repr__(self) -> str:
         return f"StoredInstances({str(self.path)!r}, shape {self.shape}, {self.dtype})"
 
-    def _checked(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _check_rows(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         if len(rows) and (rows.min() < -len(self) or rows.max() >= len(self)):
             wrong = rows[(rows < -len(self)) | (rows >= len(self))][0]
             raise IndexError(f"row {wrong} of {self.path}, which has {len(self)}")

@@ -59,7 +59,7 @@ def column_moments(table: Array, weights: Array | None = None) -> tuple[Array, A
     first = np.asarray(table[:1], dtype=np.float64)[0]
     total, reach, squares = np.zeros((3, table.shape[1]))
     n = len(table) if weights is None else float(weights.sum())
-    for chunk, times in zip(row_chunks(table), _times(weights, len(table)), strict=True):
+    for chunk, times in zip(row_chunks(table), _chunk_weights(weights, len(table)), strict=True):
         from_first = chunk - first
         total += from_first.sum(axis=0) if times is None else times @ from_first
         reach = np.maximum(reach, np.abs(from_first).max(axis=0))
@@ -67,7 +67,7 @@ def column_moments(table: Array, weights: Array | None = None) -> tuple[Array, A
     if not np.isfinite(mean).all():
         check_finite(table)
     unit = np.where(reach > 0, reach, 1.0)  # so that no square is beyond double precision, or rounded to zero
-    for chunk, times in zip(row_chunks(table), _times(weights, len(table)), strict=True):
+    for chunk, times in zip(row_chunks(table), _chunk_weights(weights, len(table)), strict=True):
         around = np.square((chunk - mean) / unit)
         squares += around.sum(axis=0) if times is None else times @ around
     return mean, unit * np.sqrt(squares / n)
@@ -81,7 +81,7 @@ def row_chunks(instances: Array) -> Iterator[Array]:
     )
 
 
-def _times(weights: Array | None, n_rows: int) -> Iterator[Array | None]:
+def _chunk_weights(weights: Array | None, n_rows: int) -> Iterator[Array | None]:
     """The weights of the rows of each chunk."""
     starts = range(0, n_rows, _CHUNK_ROWS)
     return (None if weights is None else weights[start : start + _CHUNK_ROWS] for start in starts)

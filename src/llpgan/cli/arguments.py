@@ -82,7 +82,7 @@ def parse_arguments(name: str, function: Callable[..., Any], words: Sequence[str
     words = _settings_last(words)
     if any(option.is_positional and not option.is_required for option in options):
         words = _move_files_first(words, options)
-    parsed = _parse(build_parser(name, options), options, words)
+    parsed = _parse_words(build_parser(name, options), options, words)
     found = {option.name: parsed[option.name] for option in options}
     for option in options:
         if is_method(option):
@@ -91,10 +91,10 @@ def parse_arguments(name: str, function: Callable[..., Any], words: Sequence[str
             found[option.name] = [make_method(setting) for setting in found[option.name]]
         elif isinstance(found[option.name], list):
             found[option.name] = tuple(found[option.name])
-    return _with_columns(found, options)
+    return _group_columns(found, options)
 
 
-def _parse(parser: ArgumentParser, options: Sequence[Option], words: Sequence[str]) -> Any:
+def _parse_words(parser: ArgumentParser, options: Sequence[Option], words: Sequence[str]) -> Any:
     try:
         return parser.parse_args(words)
     except ArgumentError as error:
@@ -135,7 +135,7 @@ def _add(parser: ArgumentParser, option: Option) -> None:
         parser.add_argument(f"--{option.name}", *old, type=option.reader, default=option.default)
 
 
-def _with_columns(found: dict[str, Any], options: Sequence[Option]) -> dict[str, Any]:
+def _group_columns(found: dict[str, Any], options: Sequence[Option]) -> dict[str, Any]:
     """With ``columns.drop`` and its like as one argument, which is None if none of them is given."""
     parts = [option for option in options if option.name.startswith("columns.")]
     if not parts:

@@ -84,11 +84,11 @@ def predict(
     writer = _writer(out)
     with output_file(Path(out), overwrite=overwrite, inputs=[data, *files_of_model(model)]) as aside:
         loaded, stream = open_model_stream(model, data, image, resize)
-        kept = [*([stream.image] if stream.image else []), *_names(keep, stream)]
+        kept = [*([stream.image] if stream.image else []), *_names_to_keep(keep, stream)]
         if coverage is not None:
             loaded.require_sets().select_thresholds(coverage)
         tables = (predictions(loaded, rows, kept, coverage) for rows in stream.parts(loaded.instance_shape_))
-        n_rows = _write(tables, aside, writer)
+        n_rows = _write_predictions(tables, aside, writer)
     make_console(stderr=True).print(f"saved {out}: {n_rows:,} row{'s' * (n_rows != 1)}")
     return n_rows
 
@@ -141,16 +141,16 @@ def embed(
         encoder: FeatureEncoder | TableEncoder | None = None
         for rows in stream.parts((1024,)):
             if encoder is None and text is not None:
-                encoder = TableEncoder((Text.of_backbone(text, features or WORDLLAMA),))
+                encoder = TableEncoder((Text.from_backbone(text, features or WORDLLAMA),))
             elif encoder is None:
                 assert image is not None
-                encoder = FeatureEncoder.learned(rows, image, features or LITES[0], image_size)
+                encoder = FeatureEncoder.learn(rows, image, features or LITES[0], image_size)
             found = encoder.encode(rows)
             vectors = {f"feature{place}": pa.array(values) for place, values in enumerate(found.T)}
             yield pa.table(dict(zip(rows.table.column_names, rows.table.columns, strict=True)) | vectors)
 
     with output_file(Path(out), overwrite=overwrite, inputs=[data]) as aside:
-        n_rows = _write(tables(), aside, pa.parquet.ParquetWriter)
+        n_rows = _write_predictions(tables(), aside, pa.parquet.ParquetWriter)
     make_console(stderr=True).print(f"saved {out}: {n_rows:,} row{'s' * (n_rows != 1)}")
     return n_rows
 
@@ -171,12 +171,12 @@ def predictions(
     return pa.table(kept | columns)
 
 
-def _names(keep: str, stream: RowStream) -> Sequence[str]:
+def _names_to_keep(keep: str, stream: RowStream) -> Sequence[str]:
     """One column by its name, though that may have a comma; else names between commas."""
     return [keep] if keep in stream.schema.names else read_names(keep) or []
 
 
-def _write(tables: Iterator[pa.Table], path: Path, writer: Callable[[Path, pa.Schema], Any]) -> int:
+def _write_predictions(tables: Iterator[pa.Table], path: Path, writer: Callable[[Path, pa.Schema], Any]) -> int:
     first = next(tables)
     n_rows = 0
     with writer(path, first.schema) as opened:

@@ -139,7 +139,7 @@ def compare(
             _put_back(path_of_rows, rows_before)
         chosen = found.chosen  # an error if there is none
         make_console().print(as_table(found))
-        _write(found, folder)
+        _write_comparison(found, folder)
         if page is not None:
             page.write_text(
                 comparison_page(Path(data).name, describe_origin(data, bags, tables), found), encoding="utf-8"
@@ -201,7 +201,7 @@ def _refuse_others(path: Path) -> None:
         )
 
 
-def _write(found: Comparison, folder: Path) -> None:
+def _write_comparison(found: Comparison, folder: Path) -> None:
     """The results, with a mark by which the next comparison knows that it may replace them."""
     table, svg, png = _results(folder)
     for path in (table, svg, png):

@@ -89,7 +89,7 @@ def conformalize(
     if out is None and not overwrite:
         raise ValueError(f"{model} would be replaced: name a folder (out), or allow it (overwrite)")
     loaded, rows = open_model(model, data, image, resize, ids=_check_bag(bag))
-    bags = _read_bags(loaded, rows, TableSpec(bag=bag, proportions=proportions, counts=counts))
+    bags = _encode_bags(loaded, rows, TableSpec(bag=bag, proportions=proportions, counts=counts))
     if recalibrate is not None:
         every_second = list(range(0, bags.n_bags, 2))
         loaded.recalibrate(bags.subset(every_second), kind=recalibrate, random_state=random_state)
@@ -111,7 +111,7 @@ def _show_levels(model: LLPClassifier, bags: Bags) -> None:
         except ValueError:
             table.add_row(f"{level:g}", "too few bags", "", "")
             continue
-        lowest = min(sets.reached(level), key=lambda estimate: estimate.value)
+        lowest = min(sets.estimate_coverage(level), key=lambda estimate: estimate.value)
         table.add_row(f"{level:g}", str(lowest), f"{found.mean_size:.3f}", f"{found.share_single:.1%}")
     make_console().print(table)
 
@@ -174,7 +174,7 @@ def monitor(
     inputs = [data, proportions, counts, *files_of_model(model)]
     with output_if_named(html, overwrite=overwrite, inputs=[*inputs, history]) as page:
         loaded, rows = open_model(model, data, image, resize, ids=_check_bag(bag))
-        bags = _read_bags(loaded, rows, TableSpec(bag=bag, proportions=proportions, counts=counts))
+        bags = _encode_bags(loaded, rows, TableSpec(bag=bag, proportions=proportions, counts=counts))
         found = compare_with_reference(
             loaded, bags, history=history, coverage=coverage, level=level, random_state=random_state
         )
@@ -235,7 +235,7 @@ def suggest(
     inputs = [data, proportions, counts, *files_of_model(model)]
     with output_file(Path(out), overwrite=overwrite, inputs=inputs) as aside:
         loaded, rows = open_model(model, data, ids=_check_bag(bag))
-        bags = _read_bags(loaded, rows, TableSpec(bag=bag, proportions=proportions, counts=counts))
+        bags = _encode_bags(loaded, rows, TableSpec(bag=bag, proportions=proportions, counts=counts))
         found = suggest_labels(loaded, bags, budget, strategy=strategy, random_state=random_state)
         places = found.rows.tolist()
         columns = {"row": pa.array(places)}
@@ -253,7 +253,7 @@ def _check_bag(bag: str | Sequence[str] | None) -> Sequence[str]:
     return check_names(bag, "bag")
 
 
-def _read_bags(model: LLPClassifier, rows: Rows, spec: TableSpec) -> Bags:
+def _encode_bags(model: LLPClassifier, rows: Rows, spec: TableSpec) -> Bags:
     """The bags of a table, encoded as in the training of the model."""
     if not spec.tables_of_bags:
         raise ValueError("nothing tells the shares of the bags: name a table of them (proportions) or (counts)")

@@ -175,7 +175,7 @@ def evaluate(
             weight=find_weight(loaded, rows, weight),
         )
         found = score_model(loaded, rows, label, label_names, spec, coverage)
-        _show(found)
+        _print_evaluation(found)
         if aside is not None:
             aside.write_text(json.dumps(_as_json(found), indent=2) + "\n")
         if page is not None:
@@ -207,7 +207,7 @@ def score_model(
     probabilities = model.predict_encoded(instances)
     calibration, sets, covered = None, None, None
     if bags is not None:
-        bags = replace(bags, instances=instances, features=_names(model))
+        bags = replace(bags, instances=instances, features=_model_class_names(model))
         with suppress(NotRandomError):
             calibration = estimate_calibration(bags, probabilities) if bags.n_bags >= LEAST_BAGS else None
     if coverage is not None:
@@ -238,16 +238,16 @@ def refuse_learned(model: LLPClassifier, label: str) -> None:
         )
 
 
-def _show(found: Evaluation) -> None:
+def _print_evaluation(found: Evaluation) -> None:
     console = make_console()
     console.print(_as_table(found))
     if found.by_label is not None:
-        console.print(_confusion(found.by_label, found.classes))
+        console.print(_confusion_table(found.by_label, found.classes))
     if found.verdict is not None:
         console.print(describe_verdict(found.verdict))
 
 
-def _names(model: LLPClassifier) -> Sequence[str] | None:
+def _model_class_names(model: LLPClassifier) -> Sequence[str] | None:
     return None if model.encoder_ is None else model.encoder_.features
 
 
@@ -261,7 +261,7 @@ def _as_table(found: Evaluation) -> Table:
     return table
 
 
-def _confusion(scores: LabelScores, classes: list[Any]) -> Table:
+def _confusion_table(scores: LabelScores, classes: list[Any]) -> Table:
     table = Table(
         "true class", *(f"predicted {name}" for name in classes), title="Confusion", title_justify="left"
     )
@@ -355,7 +355,7 @@ def inspect(
 
 def explain_inspection(found: Inspection, randomness: RandomnessTest, curve: LearningCurve | None) -> list[str]:
     """What the figures mean."""
-    lines = [*_randomness(found, randomness), _worth(found)]
+    lines = [*_randomness(found, randomness), _describe_worth(found)]
     lines += [f"No bag tells {pair} apart: their shares keep one ratio." for pair in found.unclear]
     lines.append(
         f"If every bag were two of half the size, they would tell as much as some {found.worth_if_halved:,.0f} "
@@ -370,10 +370,10 @@ def _randomness(found: Inspection, randomness: RandomnessTest) -> list[str]:
             return ["All bags have the same shares: they tell nothing about which rows belong to which class."]
         few = "A single bag is" if found.n_bags == 1 else f"{found.n_bags} bags are"
         return [f"{few} too few to see whether bags are drawn at random, or to judge a model without labels."]
-    return [randomness.in_words(), _use_of(randomness)]
+    return [randomness.in_words(), _describe_use(randomness)]
 
 
-def _use_of(randomness: RandomnessTest) -> str:
+def _describe_use(randomness: RandomnessTest) -> str:
     if randomness.looks_random:
         return "So bags that are held out can tell how often single predictions are right, without a label."
     return (
@@ -382,7 +382,7 @@ def _use_of(randomness: RandomnessTest) -> str:
     )
 
 
-def _worth(found: Inspection) -> str:
+def _describe_worth(found: Inspection) -> str:
     if not np.isfinite(found.condition):
         return "The bags do not determine all classes: add bags in which their shares differ."
     return (

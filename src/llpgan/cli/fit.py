@@ -27,7 +27,7 @@ from llpgan.evaluation.choose import (
     default_method,
     default_with_features,
 )
-from llpgan.evaluation.compare import name_of, seeded
+from llpgan.evaluation.compare import name_method, set_seed
 from llpgan.evaluation.splitters import BagShuffleSplit
 from llpgan.methods.auto_llp import AutoLLP
 from llpgan.methods.base import LLPClassifier
@@ -68,11 +68,11 @@ def labels_as_classes(labels: Array, classes: Array, column: str, names: Sequenc
     array(['no', 'yes'], dtype='<U3')
     """
     found, index = np.unique(labels, return_inverse=True)
-    chosen = _matched(found, classes, column, names)
+    chosen = _match_values(found, classes, column, names)
     return classes[chosen][index]
 
 
-def _matched(found: Array, classes: Array, column: str, names: Sequence[str]) -> list[int]:
+def _match_values(found: Array, classes: Array, column: str, names: Sequence[str]) -> list[int]:
     """The position of the class of each value that was found."""
     place = {str(name): position for position, name in enumerate(classes.tolist())}
     texts = [str(value) for value in (names or found.tolist())]
@@ -280,7 +280,7 @@ def fit(
 
 def train_method(method: LLPClassifier, bags: Bags, random_state: int) -> tuple[LLPClassifier, float]:
     """A copy of the method with this seed, trained, and how many seconds that took. It tells its progress."""
-    model, start = seeded(method, random_state), time.perf_counter()
+    model, start = set_seed(method, random_state), time.perf_counter()
     tells = {"verbose": True} if "verbose" in model.get_params(deep=False) else {}
     model.set_params(**tells).fit_bags(bags)
     return model.set_params(**dict.fromkeys(tells, False)), time.perf_counter() - start
@@ -341,10 +341,14 @@ def summary_line(
     model: LLPClassifier, bags: Bags, seconds: float, story: ReportContent | None, held_out: Bags | None = None
 ) -> str:
     """What a training did: the method, by how much it misses its bags, and how long it took."""
-    scores, overall = _scores(model, bags, bags.prior) if story is None else (story.scores, story.overall)
+    scores, overall = (
+        _score_with_prior(model, bags, bags.prior) if story is None else (story.scores, story.overall)
+    )
     told = f"{type(model).__name__}: bag error {_errors(scores, overall)} on the bags that it learned from"
     if held_out is not None:
-        told += f", {_errors(*_scores(model, held_out, bags.prior))} on {held_out.n_bags:,} held-out bags"
+        told += (
+            f", {_errors(*_score_with_prior(model, held_out, bags.prior))} on {held_out.n_bags:,} held-out bags"
+        )
     return f"{told}; {seconds:.1f} s"
 
 
@@ -353,9 +357,9 @@ def _errors(scores: BagScores, overall: BagScores) -> str:
     return f"{error:.4f} (the overall shares have {of_shares:.4f})"
 
 
-def _scores(model: LLPClassifier, bags: Bags, prior: Array) -> tuple[BagScores, BagScores]:
+def _score_with_prior(model: LLPClassifier, bags: Bags, prior: Array) -> tuple[BagScores, BagScores]:
     """Of a model, and of the overall shares."""
-    bags = _some_bags(bags) if is_stored(bags.instances) else bags
+    bags = _read_some_bags(bags) if is_stored(bags.instances) else bags
     found = model.predict_proba(bags)
     return bag_scores(bags, found), bag_scores(bags, np.broadcast_to(prior, found.shape))
 
@@ -374,7 +378,7 @@ def choose_method(
 def print_choice(found: DefaultMethod, console: Console) -> None:
     """Print which method is used, why, and about how long its training will take."""
     about = "" if found.seconds is None else f"; training will take about {format_seconds(found.seconds)}"
-    console.print(f"{name_of(found.method)} is taken, since {found.reason}{about}", soft_wrap=True)
+    console.print(f"{name_method(found.method)} is taken, since {found.reason}{about}", soft_wrap=True)
 
 
 def split_rows(bags: Bags, hold_out: float, random_state: int) -> tuple[Bags, Bags | None, Array | slice]:
@@ -409,7 +413,7 @@ def collect_fit_report(
     encoder = bags.encoder
     notes, columns = ([], {}) if encoder is None else (encoder.notes, encoder.positions)
     if is_stored(bags.instances):
-        bags, n_bags = _some_bags(bags), bags.n_bags
+        bags, n_bags = _read_some_bags(bags), bags.n_bags
         notes = [*notes, f"this page covers {bags.n_bags:,} of the {n_bags:,} bags, drawn at random"]
     title = f"{type(model).__name__} on {Path(data).name}"
     images = None
@@ -431,7 +435,7 @@ def collect_fit_report(
     )
 
 
-def _some_bags(bags: Bags) -> Bags:
+def _read_some_bags(bags: Bags) -> Bags:
     """Whole bags with some 100,000 rows together, at least one, in memory."""
     order = np.random.default_rng(0).permutation(bags.n_bags)
     n_drawn = int(np.searchsorted(np.cumsum(bags.sizes[order]), _ROWS_TOLD, side="right"))

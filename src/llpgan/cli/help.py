@@ -49,7 +49,7 @@ def help_on_command(name: str, function: Callable[..., Any]) -> str:
     lines += ["", "Options:"]
     known = {option.name for option in options}
     for option in options:
-        lines += _entry(_as_typed(option), _summary(option, known))
+        lines += _entry(_typed_option(option), _summary(option, known))
     lines += _entry("--config FILE", _CONFIG)
     if any(is_method(option) or are_methods(option) for option in options):
         there = f"Methods: {', '.join(METHODS)}; llpgan fit --method.help NAME explains the settings of one."
@@ -60,21 +60,21 @@ def help_on_command(name: str, function: Callable[..., Any]) -> str:
 def help_on_method(name: str) -> str:
     """A method's settings: first its own, then those that it shares with others."""
     method = method_class(name)
-    lines = [f"{name}: {_first_line(method)}", "", "Settings:"]
+    lines = [f"{name}: {_first_sentence(method)}", "", "Settings:"]
     said, hints = _documented_anywhere(method), collect_settings(name)
     own = [setting for setting in method.__annotations__ if setting in hints]
-    named = {setting: _names_of(allowed) for setting, allowed in method._parameter_constraints.items()}
+    named = {setting: _setting_names(allowed) for setting, allowed in method._parameter_constraints.items()}
     usual = {field.name: field.default for field in fields(method) if field.init}
     for setting in [*own, *(setting for setting in hints if setting not in own)]:
-        networks = _networks(setting, hints[setting])
-        told, without = _describe(said.get(setting, ""))
+        networks = _describe_networks(setting, hints[setting])
+        told, without = _plain_description(said.get(setting, ""))
         told = networks or _shorten(told, _LONGEST if named.get(setting) else _LONG)
         told += _choice(told, named.get(setting, []), several=_takes_several(hints[setting]))
         lines += _entry(f"--method.{setting}", f"{told} {_default(usual[setting], without)}".strip())
     return "\n".join([*lines, "", f"More, and the formula: docs/methods/{docs_page(method.__name__)}.md"])
 
 
-def _networks(setting: str, hint: Any) -> str:
+def _describe_networks(setting: str, hint: Any) -> str:
     """What can be said of a network on the command line: its name."""
     if setting not in ("classifier", "generator") or not get_args(hint):
         return ""
@@ -86,11 +86,11 @@ def _documented_anywhere(method: Any) -> dict[str, str]:
     return {name: said for kind in reversed(method.__mro__) for name, said in read_documentation(kind).items()}
 
 
-def _first_line(method: Any) -> str:
+def _first_sentence(method: Any) -> str:
     return (method.__doc__ or "").partition("\n")[0]
 
 
-def _names_of(allowed: Sequence[Any]) -> list[str]:
+def _setting_names(allowed: Sequence[Any]) -> list[str]:
     """The names that a setting can have, which its help should tell."""
     sets = (constraint.options for constraint in allowed if isinstance(constraint, StrOptions))
     return sorted(name for names in sets for name in names)
@@ -119,10 +119,10 @@ def _shorten(said: str, longest: int) -> str:
     return short.rstrip(".") + "." if said else ""
 
 
-def _describe(said: str) -> tuple[str, str]:
+def _plain_description(said: str) -> tuple[str, str]:
     """A docstring without markup, and apart from it what None means, which nobody types on the command line.
 
-    >>> _describe("How many :class:`~llpgan.Bags`. None means ``all``. At least 2.")
+    >>> _plain_description("How many :class:`~llpgan.Bags`. None means ``all``. At least 2.")
     ('How many Bags. At least 2.', 'all')
     """
     plain = _ROLE.sub(r"\1", said).replace("``", "")
@@ -130,11 +130,11 @@ def _describe(said: str) -> tuple[str, str]:
     return _NONE.sub("", plain).strip(), without[1] if without else ""
 
 
-def _as_typed(option: Option) -> str:
-    return option.name.upper() if option.is_positional else f"--{option.name} {_value(option)}".rstrip()
+def _typed_option(option: Option) -> str:
+    return option.name.upper() if option.is_positional else f"--{option.name} {_placeholder(option)}".rstrip()
 
 
-def _value(option: Option) -> str:
+def _placeholder(option: Option) -> str:
     if option.kinds == (bool,):
         return "" if option.default is False else "true|false"
     if is_method(option):
@@ -153,7 +153,7 @@ def _value(option: Option) -> str:
 def _summary(option: Option, known: set[str]) -> str:
     """The docstring in the words of the command line."""
     said = re.sub(r"``(\w+)``", lambda found: f"--{found[1]}" if found[1] in known else found[1], option.about)
-    told, without = _describe(said)
+    told, without = _plain_description(said)
     return f"{told} {_default(option.default, without)}".strip()
 
 

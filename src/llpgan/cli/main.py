@@ -166,7 +166,7 @@ def _run_command(given: list[str]) -> int:
     except Exception as error:
         if debug:
             raise
-        _say(f"llpgan {name}: error: {_as_typed(name, _one_line(error, name))}")
+        _say(f"llpgan {name}: error: {_type_option(name, _one_line(error, name))}")
         return _BAD_INPUT
     return int(getattr(result, "exit_status", 0))
 
@@ -244,10 +244,10 @@ def _say(text: str) -> None:
 
 
 def _as_note(name: str, message: Warning | str, *_: Any, **__: Any) -> None:
-    _say(f"note: {_as_typed(name, str(message))}")
+    _say(f"note: {_type_option(name, str(message))}")
 
 
-def _as_typed(name: str, text: str) -> str:
+def _type_option(name: str, text: str) -> str:
     """A message that names a parameter in brackets, as ``(bag)``, with the option as the user types it."""
     function = getattr(sys.modules.get(f"llpgan.cli.{COMMANDS[name][0]}"), name, None)
     if function is None:  # the message is of its import

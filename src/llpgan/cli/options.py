@@ -91,7 +91,7 @@ def collect_options(function: Callable[..., Any]) -> list[Option]:
     own = _own(function)
     of, but = getattr(function, _PASSED_ON, (None, ()))
     passed_on = [] if of is None else [replace(o, is_positional=False) for o in _own(of) if o.name not in but]
-    of_columns = [o for option in passed_on if Columns in option.kinds for o in _of_columns(option.name)]
+    of_columns = [o for option in passed_on if Columns in option.kinds for o in _column_options(option.name)]
     plain = sorted((o for o in passed_on if Columns not in o.kinds), key=lambda o: o.name != "bag")
     without_name = [option for option in own if option.is_positional]
     return [*without_name, *plain, *(option for option in own if not option.is_positional), *of_columns]
@@ -137,7 +137,7 @@ def read_names(value: Any) -> list[str] | None:
         return None
     if isinstance(value, str):
         try:
-            value = next(csv.reader([_without_brackets(value)], skipinitialspace=True), [])
+            value = next(csv.reader([_strip_brackets(value)], skipinitialspace=True), [])
         except csv.Error as error:
             raise OptionError(f"names are expected between commas, not {value!r}: {error}") from None
     elif not isinstance(value, Sequence):
@@ -162,7 +162,7 @@ def read_numbers(value: Any, length: int | None = None) -> list[int] | None:
     return found
 
 
-def _without_brackets(given: str) -> str:
+def _strip_brackets(given: str) -> str:
     """A list may also be given as YAML has it."""
     given = given.strip()
     return given[1:-1] if given.startswith("[") and given.endswith("]") else given
@@ -187,7 +187,7 @@ def _own(function: Callable[..., Any]) -> list[Option]:
     ]
 
 
-def _of_columns(name: str) -> list[Option]:
+def _column_options(name: str) -> list[Option]:
     said = read_documentation(Columns)
     return [
         Option(f"{name}.{field}", parameter.annotation, parameter.default, said[field])
@@ -333,7 +333,7 @@ def plain_setting(method: str, name: str, value: Any) -> Any:
         except ValueError:
             continue
     raise OptionError(
-        f"{method}: {name} should be {_or(_describe(kind, name) for kind, _ in known)}, not {value!r}"
+        f"{method}: {name} should be {_or(_describe_kind(kind, name) for kind, _ in known)}, not {value!r}"
     )
 
 
@@ -354,7 +354,7 @@ def _reader(kind: Any, name: str) -> Callable[[Any], Any] | None:
         return read_names
     if get_origin(kind) is tuple:
         return partial(_numbers, length=len(get_args(kind)))
-    return partial(_network, name) if name in ("classifier", "generator") and callable(kind) else None
+    return partial(_read_network, name) if name in ("classifier", "generator") and callable(kind) else None
 
 
 def _whole(value: Any) -> int:
@@ -384,7 +384,7 @@ def _numbers(value: Any, length: int) -> list[float]:
     return found
 
 
-def _network(name: str, value: Any) -> str:
+def _read_network(name: str, value: Any) -> str:
     if value not in networks_of_kind(name):
         raise ValueError(value)
     return str(value)
@@ -400,7 +400,7 @@ _READERS: dict[Any, Callable[[Any], Any]] = {
 _KINDS = {int: "a whole number", float: "a number", bool: "true or false", str: "a name", Path: "a path"}
 
 
-def _describe(kind: Any, name: str) -> str:
+def _describe_kind(kind: Any, name: str) -> str:
     if kind in _KINDS:
         return _KINDS[kind]
     if get_origin(kind) is Sequence:

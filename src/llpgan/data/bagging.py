@@ -306,7 +306,7 @@ def feature_bags(*features: Any, minimum: int = 1, merge: bool = True) -> BagOfR
     """
     if not features:
         raise ValueError("give at least one feature to make bags by")
-    groups = _groups(features)
+    groups = _number_combinations(features)
     sizes = np.bincount(groups)
     small = sizes < minimum
     number = np.where(small, NO_BAG, np.cumsum(~small) - 1)
@@ -319,7 +319,7 @@ def feature_bags(*features: Any, minimum: int = 1, merge: bool = True) -> BagOfR
     return bag_of_row
 
 
-def _groups(features: tuple[Any, ...]) -> BagOfRow:
+def _number_combinations(features: tuple[Any, ...]) -> BagOfRow:
     """The group of each row, numbered in the order of the first feature, then of the second, and so on."""
     groups, _ = grouping.index_ids(features[0])
     for feature in features[1:]:
@@ -397,7 +397,7 @@ def laplace_noise(bags: Bags, epsilon: float, seed: int) -> Bags:
     """
     _positive("epsilon", epsilon)
     rng = np.random.default_rng(seed)
-    return _with_count_noise(bags, rng.laplace(scale=_L1_SENSITIVITY / epsilon, size=bags.proportions.shape))
+    return _add_count_noise(bags, rng.laplace(scale=_L1_SENSITIVITY / epsilon, size=bags.proportions.shape))
 
 
 def gaussian_noise(bags: Bags, epsilon: float, delta: float, seed: int) -> Bags:
@@ -432,7 +432,7 @@ def gaussian_noise(bags: Bags, epsilon: float, delta: float, seed: int) -> Bags:
     """
     deviation = gaussian_deviation(epsilon, delta, _L2_SENSITIVITY)
     rng = np.random.default_rng(seed)
-    return _with_count_noise(bags, rng.normal(scale=deviation, size=bags.proportions.shape))
+    return _add_count_noise(bags, rng.normal(scale=deviation, size=bags.proportions.shape))
 
 
 def gaussian_deviation(epsilon: float, delta: float, sensitivity: float) -> float:
@@ -482,7 +482,7 @@ def round_proportions(bags: Bags, step: float) -> Bags:
     """
     if not 0 < step <= 1:
         raise ValueError(f"the step must lie between 0 and 1, got {step}")
-    return _with_weights(bags, np.round(bags.proportions / step) * step)
+    return _replace_proportions(bags, np.round(bags.proportions / step) * step)
 
 
 def swap_labels(bags: Bags, share: float, seed: int) -> Bags:
@@ -517,11 +517,11 @@ def swap_labels(bags: Bags, share: float, seed: int) -> Bags:
     return replace(bags, proportions=proportions)
 
 
-def _with_count_noise(bags: Bags, noise: NDArray[np.float64]) -> Bags:
-    return _with_weights(bags, bags.proportions * bags.sizes[:, None] + noise)
+def _add_count_noise(bags: Bags, noise: NDArray[np.float64]) -> Bags:
+    return _replace_proportions(bags, bags.proportions * bags.sizes[:, None] + noise)
 
 
-def _with_weights(bags: Bags, weights: NDArray[np.float64]) -> Bags:
+def _replace_proportions(bags: Bags, weights: NDArray[np.float64]) -> Bags:
     """Negative weights count as none; a bag where nothing is left gets equal proportions, for want of any."""
     weights = np.maximum(weights, 0)
     weights[weights.sum(axis=1) <= 0] = 1

@@ -97,7 +97,7 @@ class BagDataset:
         if rng is None or self.mini_bag_size is None or sizes.max() <= self.mini_bag_size:
             places, taken, full_sizes = rows_of_bags(self.bags.starts[chosen], sizes), sizes, None
         else:
-            places, taken = _sampled(self.bags.starts[chosen], sizes, self.mini_bag_size, rng)
+            places, taken = _sample_places(self.bags.starts[chosen], sizes, self.mini_bag_size, rng)
             full_sizes = torch.from_numpy(sizes)
         return BagBatch(
             self._instances(self.bags.row_order[places[self.share(len(places))]]),
@@ -105,7 +105,7 @@ class BagDataset:
             torch.from_numpy(self.bags.proportions[chosen].astype(np.float32)),
             full_sizes,
             log_weights=self._log_weights(places),
-            known=None if self.bags.known is None else self.bags.known.of(chosen),
+            known=None if self.bags.known is None else self.bags.known.take_bags(chosen),
             bag_weights=self._bag_weights(chosen),
         )
 
@@ -157,7 +157,7 @@ def photo_bags_a_step(bags: Bags, mini_bag_size: int | None = None) -> int:
     return max(1, several, round(min(max(sizes.sum() / 20, least), most) / mean))
 
 
-def _sampled(starts: Rows, sizes: Rows, at_most: int, rng: np.random.Generator) -> tuple[Rows, Rows]:
+def _sample_places(starts: Rows, sizes: Rows, at_most: int, rng: np.random.Generator) -> tuple[Rows, Rows]:
     """Places of a sample without replacement from each bag that is larger, and how many each gave."""
     taken = np.minimum(sizes, at_most)
     parts = [
@@ -200,7 +200,7 @@ class MixedBags(BagDataset):
         """Several bags as one batch; with random numbers, some of them mixed."""
         if rng is None or self.mix_probability == 0:
             return super().batch(items, rng)
-        parts = [self._mixed(int(item), rng) for item in items]
+        parts = [self._mix_bags(int(item), rng) for item in items]
         places, shares, margins = zip(*parts, strict=True)
         rows = np.concatenate(places)
         taken = [len(part) for part in places]
@@ -211,7 +211,7 @@ class MixedBags(BagDataset):
             margins=torch.from_numpy(np.stack(margins).astype(np.float32)),
         )
 
-    def _mixed(self, item: int, rng: np.random.Generator) -> tuple[Rows, Any, Any]:
+    def _mix_bags(self, item: int, rng: np.random.Generator) -> tuple[Rows, Any, Any]:
         """Places of the rows of one bag, or of samples from it and another, with proportions and margins."""
         bag, other = int(self.which[item]), self._other(item, rng)
         size = int(self.bags.sizes[bag])

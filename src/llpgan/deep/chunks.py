@@ -164,7 +164,9 @@ def chunked_outputs(
     if isinstance(instances, Tensor) and (at_once is None or len(instances) <= at_once):
         logits, features = network(instances)
         return Output(logits, features[first::every])
-    parts = instances.parts if isinstance(instances, ChunkedInstances) else partial(_parts_of, instances, at_once)
+    parts = (
+        instances.parts if isinstance(instances, ChunkedInstances) else partial(_split_chunks, instances, at_once)
+    )
     given = instances if isinstance(instances, Tensor) else None
     trained = [parameter for parameter in network.parameters() if parameter.requires_grad]
     pass_ = _Pass(network, parts, len(instances), every, first, trained)
@@ -268,7 +270,7 @@ def as_tensor(instances: NDArray[Any]) -> Tensor:
     return torch.from_numpy(np.ascontiguousarray(instances, dtype))
 
 
-def _parts_of(instances: Tensor, at_once: int | None) -> Iterator[Tensor]:
+def _split_chunks(instances: Tensor, at_once: int | None) -> Iterator[Tensor]:
     size = at_once or len(instances)
     for start in range(0, len(instances), size):
         yield instances.detach()[start : start + size].requires_grad_(instances.requires_grad)
@@ -326,7 +328,7 @@ class Player:
         """What a classifier says of n instances, of which these are this process's share."""
         every, start = stride_of_features(n), self.ranks.share(n).start
         found = chunked_outputs(self.network, instances, self.at_once, every, first=-start % every)
-        return Output(self.ranks.gathered(found.logits, n), self.ranks.gathered(found.features, n, every))
+        return Output(self.ranks.gather(found.logits, n), self.ranks.gather(found.features, n, every))
 
     def slow_to(self, share: float) -> None:
         """Learn at this share of the first learning rate from now on."""

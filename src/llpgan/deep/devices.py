@@ -47,7 +47,7 @@ class Ranks:
         bounds = self._bounds(n)
         return slice(bounds[self.rank], bounds[self.rank + 1])
 
-    def gathered(self, mine: Tensor, n: int, every: int = 1) -> Tensor:
+    def gather(self, mine: Tensor, n: int, every: int = 1) -> Tensor:
         """Of all n instances, or of every so many, the rows of which this rank has its share's.
 
         Gradients flow into its own.

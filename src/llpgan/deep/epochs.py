@@ -22,10 +22,10 @@ def is_first_process() -> bool:
 _LEAST = np.finfo(np.float64).eps
 
 
-def bag_loss(proportions: Array, predicted: Array) -> float:
+def bag_cross_entropy(proportions: Array, predicted: Array) -> float:
     """−Σ_k p_k log p̄_k of one bag, for its mean prediction p̄: the cross-entropy of ``evaluation.bag_scores``.
 
-    >>> round(bag_loss(np.array([0.5, 0.5]), np.array([0.5, 0.5])), 4)
+    >>> round(bag_cross_entropy(np.array([0.5, 0.5]), np.array([0.5, 0.5])), 4)
     0.6931
     """
     return float(-(proportions * np.log(np.maximum(predicted, _LEAST))).sum())

@@ -63,7 +63,7 @@ def random_distortions(images: Tensor, strength: float = 1.0) -> Tensor:
     pixels = images if images.is_floating_point() else images.float()
     moved = F.affine_grid(_small_maps(pixels, strength), list(pixels.shape), align_corners=False)
     bent = F.grid_sample(pixels, moved, padding_mode="border", align_corners=False)
-    return _with_blanks(bent, strength * _BLANKED).to(images.dtype)
+    return _blank_rectangles(bent, strength * _BLANKED).to(images.dtype)
 
 
 def random_distortions_and_flips(images: Tensor, strength: float = 1.0) -> Tensor:
@@ -125,7 +125,7 @@ def _small_maps(images: Tensor, strength: float) -> Tensor:
     return torch.cat([turn * (1 + drawn(_STRETCH, 1, 2)), drawn(_MOVE, 2, 1)], 2)
 
 
-def _with_blanks(images: Tensor, share: float) -> Tensor:
+def _blank_rectangles(images: Tensor, share: float) -> Tensor:
     """Images of which this share has the image's mean in a random rectangle."""
     n, _, height, width = images.shape
     inside = _stretch(n, height, images.device)[:, :, None] & _stretch(n, width, images.device)[:, None, :]
@@ -152,7 +152,7 @@ class Scaling(nn.Module):
     A constant column has the scale ``TO_ZERO``. While ``side_share`` is below one, images come out with this share
     of their height and width (:mod:`llpgan.deep.images`).
 
-    >>> Scaling.of(np.array([[0.0], [4.0]]))(torch.tensor([[2.0], [4.0]]))
+    >>> Scaling.from_instances(np.array([[0.0], [4.0]]))(torch.tensor([[2.0], [4.0]]))
     tensor([[0.],
             [1.]])
     """
@@ -167,9 +167,9 @@ class Scaling(nn.Module):
         self.register_buffer("scale", torch.as_tensor(scale, dtype=torch.float32))
 
     @classmethod
-    def of(cls, instances: Array, weights: Array | None = None) -> "Scaling":
+    def from_instances(cls, instances: Array, weights: Array | None = None) -> "Scaling":
         """What these instances need, by their shape: rows of a table, weighted or not, or images."""
-        return cls(*(_columns(instances, weights) if instances.ndim == 2 else _range(instances)))
+        return cls(*(_column_statistics(instances, weights) if instances.ndim == 2 else _range(instances)))
 
     @property
     def spread(self) -> Tensor:
@@ -180,7 +180,7 @@ class Scaling(nn.Module):
         """Instances as the networks see them."""
         scaled = (instances.to(self.shift.dtype) - self.shift) / self.scale
         scaled = scaled.clamp(-_FURTHEST, _FURTHEST)
-        return scaled if self.side_share == 1 else _resized(scaled, self.side_share)
+        return scaled if self.side_share == 1 else _resize(scaled, self.side_share)
 
 
 class Unscaling(nn.Module):
@@ -207,12 +207,12 @@ def put_before_unscaling(network: nn.Module, scaling: Scaling) -> nn.Sequential:
     return cast(nn.Sequential, network) if trained else nn.Sequential(network, Unscaling(scaling))
 
 
-def _resized(images: Tensor, share: float) -> Tensor:
+def _resize(images: Tensor, share: float) -> Tensor:
     sides = [round(share * side) for side in images.shape[2:]]
     return F.interpolate(images, sides, mode="bilinear", antialias=True)
 
 
-def _columns(table: Array, weights: Array | None) -> tuple[Array, Array]:
+def _column_statistics(table: Array, weights: Array | None) -> tuple[Array, Array]:
     """Mean and standard deviation of each column, with a warning where single precision cannot tell its values."""
     mean, deviation = column_moments(table, weights)
     told_apart = ~is_constant(mean, deviation, np.float32)

@@ -19,7 +19,7 @@ from torch.optim.swa_utils import AveragedModel
 from llpgan.deep.batches import BagBatch, BagDataset
 from llpgan.deep.chunks import apply_chunked, as_tensor
 from llpgan.deep.devices import Ranks, cuda_devices, explain_lost_ranks
-from llpgan.deep.epochs import bag_loss, kept_epoch, paired_error
+from llpgan.deep.epochs import bag_cross_entropy, kept_epoch, paired_error
 from llpgan.deep.images import COARSEST, Augment, set_image_scale, side_share
 from llpgan.deep.objectives import Objective
 from llpgan.utils.arrays import Array
@@ -141,13 +141,13 @@ class Run:
         self.history = state["history"]
         self.best, self.best_losses = state["best"], state["best_losses"]
 
-    def goes_on(self, plan: Plan) -> bool:
+    def has_next_epoch(self, plan: Plan) -> bool:
         """Whether epochs are left, and patience."""
         if len(self.history) >= plan.epochs:
             return False
         return plan.patience is None or self._epochs_since_best(plan.coarse_epochs) < plan.patience
 
-    def judged(self, losses: list[float], plan: Plan) -> Row:
+    def judge_epoch(self, losses: list[float], plan: Plan) -> Row:
         """What held-out bags say of this epoch, beside the best until now of those with images of full size."""
         if len(self.history) <= plan.coarse_epochs:
             self.best_losses = None
@@ -200,14 +200,16 @@ def train(
     with explain_lost_ranks(ranks, again), own_random, denormals_as_zero():
         if checkpoint is not None and (state := ranks.from_first(checkpoint.load)) is not None:
             run.restore(state)
-        while run.goes_on(plan):
+        while run.has_next_epoch(plan):
             epoch = len(run.history)
             ranks.begin_epoch(_epoch_seed(plan.seed, epoch))
             started = time.perf_counter()
             row = {"epoch": epoch + 1, **_train_epoch(run, bags, plan, fabric.device)}
             row["seconds"] = time.perf_counter() - started
-            judged = ranks.from_first(lambda: _judge(run, plan, fabric, held_out, correction, monitor))
-            run.note(row | judged, plan)
+            judge_epoch = ranks.from_first(
+                lambda: _score_held_out(run, plan, fabric, held_out, correction, monitor)
+            )
+            run.note(row | judge_epoch, plan)
             if ranks.is_first:
                 _report_epoch(run, checkpoint, listeners)
     return run.classifier(), run.history
@@ -227,9 +229,9 @@ def score_held_out_bags(
         weights = None if bags.bags.uneven_weights is None else bags.bags.uneven_weights[rows]
         mean = np.average(predicted, axis=0, weights=weights)
         if bags.bags.known is None:
-            losses.append(bag_loss(bags.bags.proportions[bag], mean))
+            losses.append(bag_cross_entropy(bags.bags.proportions[bag], mean))
         else:
-            losses.append(float(bags.bags.known.of(np.array([bag])).losses(mean[None])[0]))
+            losses.append(float(bags.bags.known.take_bags(np.array([bag])).losses(mean[None])[0]))
     return losses
 
 
@@ -282,7 +284,7 @@ def augment_batch(batch: BagBatch, augment: Augment | None, ranks: Ranks) -> Bag
         return batch._replace(instances=apply_chunked(batch.instances, augment))
 
 
-def _judge(
+def _score_held_out(
     run: Run,
     plan: Plan,
     fabric: Fabric,
@@ -293,7 +295,7 @@ def _judge(
     classifier = run.averaged.module.eval()
     row: Row = {}
     if held_out is not None:
-        row = run.judged(score_held_out_bags(classifier, held_out, fabric.device, correction), plan)
+        row = run.judge_epoch(score_held_out_bags(classifier, held_out, fabric.device, correction), plan)
     return row if monitor is None else row | dict(monitor(classifier))
 
 
@@ -369,7 +371,10 @@ def _lines(title: str, epochs: int) -> Listener:
         epoch = int(row["epoch"])
         if epoch in told:
             seconds = time.perf_counter() - start
-            print(f"{title}: epoch {epoch} of {epochs}, {_losses(row)}; {seconds:.0f} s so far", file=sys.stderr)
+            print(
+                f"{title}: epoch {epoch} of {epochs}, {_format_losses(row)}; {seconds:.0f} s so far",
+                file=sys.stderr,
+            )
 
     return show
 
@@ -387,7 +392,7 @@ def _bar(title: str, epochs: int) -> Iterator[Listener]:
         task = progress.add_task(title, total=epochs, losses="")
 
         def show(row: Row) -> None:
-            progress.update(task, completed=row["epoch"], losses=_losses(row))
+            progress.update(task, completed=row["epoch"], losses=_format_losses(row))
 
         yield show
 
@@ -409,7 +414,7 @@ def tensorboard_listener(folder: str | Path) -> Iterator[Listener]:
         yield write
 
 
-def _losses(row: Row) -> str:
+def _format_losses(row: Row) -> str:
     """Short, so that they fit beside the bar in a narrow terminal."""
     shown = {name.removesuffix("_loss"): row[name] for name in row if name not in ("epoch", "seconds")}
     return " ".join(f"{name} {value:.3g}" for name, value in shown.items())

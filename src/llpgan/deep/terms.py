@@ -27,7 +27,7 @@ from llpgan.deep.losses.self_labels import (
 )
 from llpgan.deep.losses.smoothness import adversarial_changes, divergence, ramp
 from llpgan.deep.networks.parts import describe_factory
-from llpgan.utils.arrays import is_number, require, require_share, require_truth, require_weight
+from llpgan.utils.arrays import is_finite_number, require, require_share, require_truth, require_weight
 
 __all__ = ["INSTANCE_TERMS", "Entropy", "InstanceTerm", "SelfTraining", "Smoothness"]
 
@@ -211,7 +211,7 @@ class SelfTraining(InstanceTerm):
     def __call__(self, classifier: Player, batch: BagBatch, logits: Tensor) -> Tensor:
         """See :class:`InstanceTerm`."""
         targets = self.targets(logits.detach(), batch.bag_index, batch.proportions)
-        return self_training_loss(self._on_view(classifier, batch, logits), targets)
+        return self_training_loss(self._view_logits(classifier, batch, logits), targets)
 
     def targets(self, logits: Tensor, bag_index: Tensor, proportions: Tensor) -> Tensor:
         """Make labels from predictions and the proportions of bags.
@@ -246,7 +246,7 @@ class SelfTraining(InstanceTerm):
         """
         named_augmentation("view", self.view, instances)
 
-    def _on_view(self, classifier: Player, batch: BagBatch, logits: Tensor) -> Tensor:
+    def _view_logits(self, classifier: Player, batch: BagBatch, logits: Tensor) -> Tensor:
         """What the classifier says of the changed instances; batch norm keeps the statistics of the others."""
         if self.view is None:
             return logits
@@ -284,9 +284,9 @@ class Smoothness(InstanceTerm):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        is_length = self.length is None or (is_number(self.length) and self.length > 0)
+        is_length = self.length is None or (is_finite_number(self.length) and self.length > 0)
         require(is_length, "length", self.length, "a number above 0, or None")
-        require(is_number(self.probe) and self.probe > 0, "probe", self.probe, "a number above 0")
+        require(is_finite_number(self.probe) and self.probe > 0, "probe", self.probe, "a number above 0")
 
     @property
     def sees_instances_again(self) -> bool:

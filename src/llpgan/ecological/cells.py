@@ -529,9 +529,9 @@ def _sum_information(spreads: Table, design: Table) -> tuple[Table, Table, Table
     reduced = np.einsum("ca,ircd,db->irab", basis, spreads, basis, optimize=True)
     together = reduced.sum(axis=1)
     least = _FILL * (np.einsum("iaa->i", together).mean() + _FILL) * np.eye(n_outcomes - 1)
-    solved = np.linalg.solve((together + least)[:, None], reduced)  # where all have one outcome, it is filled up
+    solve = np.linalg.solve((together + least)[:, None], reduced)  # where all have one outcome, it is filled up
     weighted = np.einsum("iq,irab->iqrab", design, reduced)
-    weighted_solved = np.einsum("iq,irab->iqrab", design, solved)
+    weighted_solved = np.einsum("iq,irab->iqrab", design, solve)
     known = np.einsum("iqrab,ipsbc->qrapsc", weighted, weighted_solved, optimize=True)
     moving = np.zeros((n_groups, n_outcomes - 1, design.shape[1], n_groups, n_outcomes - 1))
     places = np.arange(n_groups)

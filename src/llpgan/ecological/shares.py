@@ -244,11 +244,11 @@ class GroupShares:
             goodman=self.goodman[:, kept] / self.goodman[:, kept].sum(axis=1, keepdims=True),
             confounding=carry_over(self.confounding),
             by_stratum={
-                name: part._with_people_in(kept).without(outcomes) for name, part in self.by_stratum.items()
+                name: part._describe_people(kept).without(outcomes) for name, part in self.by_stratum.items()
             },
         )
 
-    def _with_people_in(self, outcomes: NDArray[np.int64]) -> "GroupShares":
+    def _describe_people(self, outcomes: NDArray[np.int64]) -> "GroupShares":
         """The same without groups of whom nobody has one of these outcomes."""
         kept = np.flatnonzero(self.shares[:, outcomes].sum(axis=1) > 0)
         parts = {name: getattr(self, name)[kept] for name in ("sizes", "shares", "lowest", "highest", "goodman")}
@@ -334,7 +334,7 @@ class GroupShares:
 
     def _repr_html_(self) -> str:
         shown = {str(outcome): [self.share(group, outcome) for group in self.groups] for outcome in self.outcomes}
-        texts = {name: [_with_interval(share) for share in shares] for name, shares in shown.items()}
+        texts = {name: [_format_with_interval(share) for share in shares] for name, shares in shown.items()}
         columns = {"group": [group_text(group) for group in self.groups], **texts}
         return html_table(columns, f"Shares of {len(self.groups):,} groups, with 95 % intervals", most=40)
 
@@ -413,7 +413,7 @@ def group_text(group: Hashable) -> str:
     return ", ".join("missing" if part is None else str(part) for part in _as_tuple(group))
 
 
-def _with_interval(share: Estimate) -> str:
+def _format_with_interval(share: Estimate) -> str:
     if share.low is None or share.high is None:
         return f"{share.value:.1%}"
     return f"{share.value:.1%} ({share.low:.1%} to {share.high:.1%})"

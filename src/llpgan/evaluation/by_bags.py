@@ -149,7 +149,7 @@ def bag_scores(bags: Bags, probabilities: ArrayLike, *, by_size: bool = False) -
     return BagScores(
         predicted=predicted,
         **(
-            _scores(bags.proportions, predicted, hard)
+            _errors_by_bag(bags.proportions, predicted, hard)
             if bags.known is None
             else _nearest(bags.known, predicted, hard)
         ),
@@ -161,7 +161,7 @@ def bag_scores(bags: Bags, probabilities: ArrayLike, *, by_size: bool = False) -
     )
 
 
-def _scores(given: Array, predicted: Array, hard: Array) -> dict[str, Array]:
+def _errors_by_bag(given: Array, predicted: Array, hard: Array) -> dict[str, Array]:
     """Of each bag whose shares are known."""
     cross_entropy = -(given * _log(predicted)).sum(axis=1)
     return {
@@ -213,7 +213,7 @@ class BagScorer:
             return cast(float, _NoScore())
         if groups is None:
             raise ValueError(_NEEDS_GROUPS)
-        bags = _bags_of(y, groups, estimator.classes_)
+        bags = _make_bags(y, groups, estimator.classes_)
         scores = bag_scores(bags, estimator.predict_proba(X), by_size=self.by_size)
         return -float(getattr(scores, f"mean_{self.score}").value)
 
@@ -266,7 +266,7 @@ class _NoScore:
         return f"nothing, since {_NEEDS_GROUPS}"
 
 
-def _bags_of(y: Any, groups: Any, classes: NDArray[Any]) -> Bags:
+def _make_bags(y: Any, groups: Any, classes: NDArray[Any]) -> Bags:
     """Bags of these rows, with all classes that the estimator knows, also where these rows lack one."""
     if np.ndim(y) == 2 and np.shape(y)[1] > 1:
         rows = match_columns(y, classes, "y")

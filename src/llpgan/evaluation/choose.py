@@ -13,7 +13,7 @@ from llpgan.bags import Bags
 from llpgan.bags.checks import check_labelled_rows
 from llpgan.bags.fit_warnings import collect_trial_warnings
 from llpgan.bags.on_disk import is_stored
-from llpgan.evaluation.compare import OVERALL, Comparison, Result, compare, seeded
+from llpgan.evaluation.compare import OVERALL, Comparison, Result, compare, set_seed
 from llpgan.methods import estimator_class
 from llpgan.methods.base import LLPClassifier
 from llpgan.tables.embedding import FeatureEncoder
@@ -56,7 +56,7 @@ def default_method(bags: Bags, random_state: int = 0, time_limit: float | None =
         return _best_on_held_out_bags(bags, random_state)
     too_few = f"with fewer than {_FEWEST_BAGS} bags none can be held out to choose by, and"
     why = too_few if bags.n_bags < _FEWEST_BAGS else "for many or large images"
-    return _timed(estimator_class("DLLP")(), bags, random_state, f"{why} it is the quickest network")
+    return _estimate_time(estimator_class("DLLP")(), bags, random_state, f"{why} it is the quickest network")
 
 
 def feature_method() -> LLPClassifier:
@@ -101,7 +101,7 @@ def default_with_features(
         return default_method(features, random_state), True
     quick = feature_method().set_params(refine=False)
     found = compare(features, [quick], cv=_FOLDS, random_state=random_state)
-    scores = {_short(result): result.score for result in found.results}
+    scores = {_short_name(result): result.score for result in found.results}
     of_features, overall = scores["BagLogistic"], scores[OVERALL]
     if of_features is None or overall is None:
         return default_method(bags, random_state, time_limit), False
@@ -136,36 +136,38 @@ def _best_on_held_out_bags(bags: Bags, random_state: int) -> DefaultMethod:
     found = compare(bags, methods, cv=_FOLDS, random_state=random_state)
     chosen = next(result for result in found.results if result.name == found.chosen)
     seconds = None if chosen.seconds is None else chosen.seconds * _FOLDS / (_FOLDS - 1)
-    return DefaultMethod(found.methods[found.chosen], _in_words(found), seconds, chosen.score)
+    return DefaultMethod(found.methods[found.chosen], _describe_scores(found), seconds, chosen.score)
 
 
-def _in_words(found: Comparison) -> str:
+def _describe_scores(found: Comparison) -> str:
     """The scores of the methods, and why some have none."""
-    scores = {_short(result): result.score for result in found.results if result.score is not None}
+    scores = {_short_name(result): result.score for result in found.results if result.score is not None}
     told = ", ".join(f"{name} {score:.3f}" for name, score in scores.items() if name != OVERALL)
-    failed = "".join(f"; {_short(result)} failed: {result.failed}" for result in found.results if result.failed)
+    failed = "".join(
+        f"; {_short_name(result)} failed: {result.failed}" for result in found.results if result.failed
+    )
     return f"it meets held-out bags best: cross-entropy {told}, overall shares {scores[OVERALL]:.3f}{failed}"
 
 
-def _short(result: Result) -> str:
+def _short_name(result: Result) -> str:
     return result.name.split("(")[0]
 
 
-def _timed(method: LLPClassifier, bags: Bags, random_state: int, reason: str) -> DefaultMethod:
+def _estimate_time(method: LLPClassifier, bags: Bags, random_state: int, reason: str) -> DefaultMethod:
     """With the time of all epochs, from that of one epoch, with images of full size, on a few bags."""
     from llpgan.deep.images import work_share
-    from llpgan.methods.deep import choose_coarse_until, count_epochs, recipe_of
+    from llpgan.methods.deep import choose_coarse_until, count_epochs, find_recipe
 
     order = np.random.default_rng(random_state).permutation(bags.n_bags)
     n_bags = max(1, int(np.searchsorted(np.cumsum(bags.sizes[order]), _TRIED)))
     few = bags.subset(np.sort(order[:n_bags]))
-    tried = seeded(clone(method), random_state).set_params(epochs=1)
+    tried = set_seed(clone(method), random_state).set_params(epochs=1)
     with collect_trial_warnings():
         tried.fit_bags(few)
     each = tried.history_[0]["seconds"] / len(few.bag_index)
     tried.set_params(epochs=None)
     full_size = each * len(bags.bag_index) * count_epochs(tried, bags)
-    share = work_share(choose_coarse_until(tried), recipe_of(tried).coarsest)
+    share = work_share(choose_coarse_until(tried), find_recipe(tried).coarsest)
     return DefaultMethod(method, reason, full_size * share)
 
 
@@ -251,7 +253,9 @@ def choose_label_weight(
         raise ValueError(f"cv must be from 2 to the number of labels, which is {len(chosen)}, got {cv!r}")
     splits = list(KFold(cv, shuffle=True, random_state=random_state).split(chosen))
     losses = {
-        float(weight): np.concatenate([_losses(method, bags, chosen, given, weight, *split) for split in splits])
+        float(weight): np.concatenate(
+            [_bag_losses(method, bags, chosen, given, weight, *split) for split in splits]
+        )
         for weight in sorted(weights)
     }
     best = min(losses.values(), key=np.mean)
@@ -264,7 +268,7 @@ def _is_as_good(more: Array) -> bool:
     return bool(more.mean() <= more.std(ddof=1) / np.sqrt(len(more)))
 
 
-def _losses(
+def _bag_losses(
     method: LLPClassifier, bags: Bags, rows: Array, labels: Array, weight: float, train: Array, test: Array
 ) -> Array:
     """The log loss of each held-out label of one fold."""

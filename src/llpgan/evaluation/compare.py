@@ -89,20 +89,22 @@ def candidates(methods: Iterable[str | LLPClassifier] | None, random_state: int)
     >>> list(candidates(["MeanMap", InvCal(kernel="rbf")], random_state=0))
     ['MeanMap', "InvCal(kernel='rbf')"]
     """
-    given = [_made(method) for method in (QUICK if methods is None else methods)]
-    named = {name_of(method): seeded(method, random_state) for method in given}
+    given = [_as_method(method) for method in (QUICK if methods is None else methods)]
+    named = {name_method(method): set_seed(method, random_state) for method in given}
     if not named:
         raise ValueError(f"no method to compare: name some of {', '.join(METHODS)}")
     if len(named) < len(given):
-        raise ValueError(f"the same method is given twice, among {', '.join(name_of(method) for method in given)}")
+        raise ValueError(
+            f"the same method is given twice, among {', '.join(name_method(method) for method in given)}"
+        )
     return named
 
 
-def name_of(method: LLPClassifier) -> str:
+def name_method(method: LLPClassifier) -> str:
     """The method, and the settings that differ from the usual ones; 3.0 does not differ from 3.
 
     >>> from llpgan import InvCal
-    >>> name_of(InvCal(kernel="rbf", degree=3.0))
+    >>> name_method(InvCal(kernel="rbf", degree=3.0))
     "InvCal(kernel='rbf')"
     """
     usual = {name: parameter.default for name, parameter in signature(type(method)).parameters.items()}
@@ -117,7 +119,7 @@ def simplicity(method: LLPClassifier) -> int:
     return SIMPLEST_FIRST.index(name) if name in SIMPLEST_FIRST else len(SIMPLEST_FIRST)
 
 
-def _made(method: str | LLPClassifier) -> LLPClassifier:
+def _as_method(method: str | LLPClassifier) -> LLPClassifier:
     if isinstance(method, LLPClassifier):
         return method
     if method not in METHODS:
@@ -126,11 +128,11 @@ def _made(method: str | LLPClassifier) -> LLPClassifier:
     return made
 
 
-def seeded(method: LLPClassifier, random_state: int) -> LLPClassifier:
+def set_seed(method: LLPClassifier, random_state: int) -> LLPClassifier:
     """An untrained copy with this seed, where the method takes one and has none of its own.
 
     >>> from llpgan import BagLogistic
-    >>> seeded(BagLogistic(), 7), seeded(BagLogistic(random_state=0), 7)
+    >>> set_seed(BagLogistic(), 7), set_seed(BagLogistic(random_state=0), 7)
     (BagLogistic(random_state=7), BagLogistic(random_state=0))
     """
     copied: LLPClassifier = clone(method)
@@ -166,7 +168,7 @@ def run_trial(method: LLPClassifier, bags: Bags, train: Any, test: Any, time_lim
         warnings.simplefilter("default")
         try:
             with run_within_time(time_limit):
-                row = _judge(clone(method).fit_bags(bags.part(train)), bags, test)
+                row = _score_trial(clone(method).fit_bags(bags.part(train)), bags, test)
         except Exception as error:  # a method that fails must not end the comparison
             row = {"failed": f"{type(error).__name__}: {' '.join(str(error).split())}", "time_limit": time_limit}
     notes = sorted({str(warning.message) for warning in caught if issubclass(warning.category, UserWarning)})
@@ -194,7 +196,7 @@ def _give_up(*_: object) -> None:
     raise TimeoutError("it took longer than the time limit")
 
 
-def _judge(model: LLPClassifier, bags: Bags, test: Any) -> Row:
+def _score_trial(model: LLPClassifier, bags: Bags, test: Any) -> Row:
     held_out = bags.part(test)
     scores = bag_scores(held_out, model.predict_proba(held_out))
     place = {name: position for position, name in enumerate(bags.bag_ids)}
@@ -218,7 +220,7 @@ def read_rows(path: Path) -> list[Row]:
     """
     content = _content(path)
     whole = content[: len(content) - len(_cut_short(content))]
-    return [_parse(path, number, line) for number, line in enumerate(whole.splitlines(), start=1)]
+    return [_parse_row(path, number, line) for number, line in enumerate(whole.splitlines(), start=1)]
 
 
 def append_row(path: Path, row: Row) -> None:
@@ -252,7 +254,7 @@ def _cut_short(content: bytes) -> bytes:
     return b""
 
 
-def _parse(path: Path, number: int, line: bytes) -> Row:
+def _parse_row(path: Path, number: int, line: bytes) -> Row:
     try:
         row: Row = json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -268,19 +270,19 @@ def _is_row(row: Any) -> bool:
         return False
     if not all(isinstance(row.get(name), str) for name in _TEXTS):
         return False
-    if not all(_is_number(row.get(name)) for name in _NUMBERS):
+    if not all(_is_json_number(row.get(name)) for name in _NUMBERS):
         return False
     if not matches(row.get("notes", []), list[str]):
         return False
     if "failed" in row:
         return isinstance(row["failed"], str)
     lists: list[Any] = [row.get(name) for name in ("bags", *SCORES)]
-    if not all(isinstance(each, list) and each and all(map(_is_number, each)) for each in lists):
+    if not all(isinstance(each, list) and each and all(map(_is_json_number, each)) for each in lists):
         return False
     return len(set(map(len, lists))) == 1
 
 
-def _is_number(value: Any) -> bool:
+def _is_json_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
@@ -373,7 +375,7 @@ class Comparison:
     @property
     def beats_overall_shares(self) -> bool:
         """Whether the selected method beats the overall proportions on held-out bags by a standard error."""
-        rise, error = self._paired(OVERALL, self.chosen)
+        rise, error = self._compare_pair(OVERALL, self.chosen)
         return rise > error
 
     def refit(self, bags: Bags) -> LLPClassifier:
@@ -408,7 +410,7 @@ class Comparison:
         best = self.best
         if name not in self._by_bag:
             return False
-        rise, error = self._paired(name, best)
+        rise, error = self._compare_pair(name, best)
         return rise <= error
 
     def to_frame(self) -> Any:
@@ -442,7 +444,7 @@ class Comparison:
             if found and not any("failed" in row for row in found)
         }
 
-    def _paired(self, name: str, other: str) -> tuple[float, float]:
+    def _compare_pair(self, name: str, other: str) -> tuple[float, float]:
         """By how much a method is worse than another, and the standard error of that."""
         losses, others = self._by_bag[name], self._by_bag[other]
         return float((losses - others).mean()), paired_error(losses, others)
@@ -454,7 +456,7 @@ class Comparison:
         if name not in self._by_bag:
             reasons: list[Any] = [row["failed"] for row in rows if "failed" in row]
             return Result(name, failed=reasons[0] if reasons else "not tried", seconds=seconds, notes=notes)
-        worse_by, error = self._paired(name, self.best)
+        worse_by, error = self._compare_pair(name, self.best)
         return Result(name, float(self._by_bag[name].mean()), worse_by, error, seconds, notes=notes)
 
 
@@ -602,9 +604,9 @@ def compare(
     names = [OVERALL, *named]
     cells = [(name, fold) for fold in range(len(splits)) for name in names]
     with nullcontext() if rows is None else lock_for_writing(Path(rows)):
-        found = _known(rows, run, time_limit)
+        found = _read_known_trials(rows, run, time_limit)
         known = {cell: found[cell] for cell in cells if cell in found}
-        for (name, fold), row in _tried(
+        for (name, fold), row in _run_trials(
             {OVERALL: OverallShares(), **named}, cells, known, bags, splits, n_jobs, time_limit
         ):
             whole = {"run": run, "method": name, "fold": fold, **row}
@@ -616,7 +618,7 @@ def compare(
     return Comparison(named, [known[cell] for cell in cells if cell in known], score, prefer_simple)
 
 
-def _tried(
+def _run_trials(
     methods: dict[str, LLPClassifier],
     cells: list[_Cell],
     known: dict[_Cell, Row],
@@ -629,7 +631,7 @@ def _tried(
     failed = {name for (name, _), row in known.items() if "failed" in row}
     missing = (cell for cell in cells if cell not in known and cell[0] not in failed)
     tasks = (
-        joblib.delayed(_trial_of)(cell, methods[cell[0]], bags, *splits[cell[1]], time_limit) for cell in missing
+        joblib.delayed(_run_cell)(cell, methods[cell[0]], bags, *splits[cell[1]], time_limit) for cell in missing
     )
     parallel = joblib.Parallel(n_jobs=n_jobs, return_as="generator_unordered", pre_dispatch="n_jobs", batch_size=1)
     for cell, row in parallel(tasks):
@@ -638,13 +640,13 @@ def _tried(
         yield cell, row
 
 
-def _trial_of(
+def _run_cell(
     cell: _Cell, method: LLPClassifier, bags: Bags, train: Any, test: Any, time_limit: float | None
 ) -> tuple[_Cell, Row]:
     return cell, run_trial(method, bags, train, test, time_limit)
 
 
-def _known(path: str | Path | None, run: str, time_limit: float | None) -> dict[_Cell, Row]:
+def _read_known_trials(path: str | Path | None, run: str, time_limit: float | None) -> dict[_Cell, Row]:
     """The rows that a file has of this run, but not those that failed under another time limit."""
     rows = [] if path is None else read_rows(Path(path))
     mine = [row for row in rows if row.get("run") == run]

@@ -84,7 +84,7 @@ def importance(
     kept = fewer_rows(bags, max_rows, rng)
     before = _loss(model, kept, kept.instances)
     return {
-        name: _rise([_loss(model, kept, _shuffled(kept, group, rng)) - before for _ in range(repeats)])
+        name: _rise([_loss(model, kept, _shuffle(kept, group, rng)) - before for _ in range(repeats)])
         for name, group in columns.items()
     }
 
@@ -93,7 +93,7 @@ def _loss(model: LLPClassifier, bags: Bags, instances: Array) -> float:
     return float(bag_scores(bags, model.predict_encoded(instances)).cross_entropy.mean())
 
 
-def _shuffled(bags: Bags, group: Sequence[int], rng: np.random.Generator) -> Array:
+def _shuffle(bags: Bags, group: Sequence[int], rng: np.random.Generator) -> Array:
     instances = np.array(bags.instances)
     columns = list(group)
     instances[:, columns] = instances[rng.permutation(len(instances))[:, None], columns]
@@ -252,17 +252,17 @@ def partial_dependence(
     n = len(bags.instances)
     rows = np.random.default_rng(random_state).permutation(n)[:max_rows]
     instances = np.array(bags.instances[np.sort(rows)])
-    return {name: _of_column(model, bags, instances, name, list(group)) for name, group in columns.items()}
+    return {name: _column_dependence(model, bags, instances, name, list(group)) for name, group in columns.items()}
 
 
 def _percent(share: float) -> str:
     return f"{100 * share:.1f} %"
 
 
-def _of_column(
+def _column_dependence(
     model: LLPClassifier, bags: Bags, instances: Array, name: str, group: list[int]
 ) -> PartialDependence:
-    patterns, is_number = _patterns(instances[:, group], _is_number(bags, name, group))
+    patterns, is_number = _values_to_set(instances[:, group], _is_numeric_column(bags, name, group))
     names, values = _texts(bags, name, group, patterns, is_number)
     predicted = []
     for pattern in patterns:
@@ -279,12 +279,12 @@ def _encoder(bags: Bags, name: str) -> Any:
     return next((column for column in columns if column.name == name), None)
 
 
-def _is_number(bags: Bags, name: str, group: list[int]) -> bool:
+def _is_numeric_column(bags: Bags, name: str, group: list[int]) -> bool:
     encoder = _encoder(bags, name)
     return len(group) == 1 if encoder is None else isinstance(encoder, Number)
 
 
-def _patterns(rows: Array, is_number: bool) -> tuple[Array, bool]:
+def _values_to_set(rows: Array, is_number: bool) -> tuple[Array, bool]:
     """What the column is set to: quantiles of a number that is not missing, or the commonest values."""
     if is_number:
         present = rows[(rows[:, 1:] == 0).all(axis=1)] if rows.shape[1] > 1 else rows
@@ -309,7 +309,7 @@ def _texts(
         return tuple(_category(name, features, pattern) for pattern in patterns), None
     encoder, values = _encoder(bags, name), patterns[:, 0].astype(np.float64)
     if encoder is not None:
-        values = _without_rounding(values * encoder.scale + encoder.mean)
+        values = _drop_rounding(values * encoder.scale + encoder.mean)
     if isinstance(encoder, Date) and np.abs(values).max() > _DAYS_OF_A_DATE:
         return tuple(str(np.datetime64(int(np.floor(day)), "D")) for day in values), values
     return tuple(_format_value(value) for value in values.tolist()), values
@@ -324,10 +324,10 @@ def _format_value(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
-def _without_rounding(values: Array) -> Array:
+def _drop_rounding(values: Array) -> Array:
     """Six digits: what single precision leaves of a user's number.
 
-    >>> _without_rounding(np.array([3.962e-09, 1.0000001])).tolist()
+    >>> _drop_rounding(np.array([3.962e-09, 1.0000001])).tolist()
     [0.0, 1.0]
     """
     largest = float(np.abs(values).max())

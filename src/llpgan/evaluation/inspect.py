@@ -130,7 +130,7 @@ def inspect_bags(bags: Bags) -> Inspection:
         )
     sizes = bags.sizes
     proportions, rows = bags.proportions, bags.prior * sizes.sum()
-    worth, spread = _worth(proportions, sizes), _spread(bags)
+    worth, spread = _class_worth(proportions, sizes), _proportion_spread(bags)
     pure = np.eye(bags.n_classes)[proportions.argmax(axis=1)]
     return Inspection(
         n_bags=bags.n_bags,
@@ -144,7 +144,7 @@ def inspect_bags(bags: Bags) -> Inspection:
         worth=worth,
         rows=rows,
         worth_if_halved=float(np.minimum(worth * (1 + 1 / max(1.0, spread)), rows).sum()),
-        worth_if_purer=float(_worth((proportions + pure) / 2, sizes).sum()),
+        worth_if_purer=float(_class_worth((proportions + pure) / 2, sizes).sum()),
         classes=tuple(str(name) for name in bags.classes.tolist()),
         unclear=_unclear(bags),
     )
@@ -159,7 +159,7 @@ def _condition(proportions: Array, sizes: Array) -> float:
     return float(values[-1] / values[0]) if values[0] > 1e-10 * values[-1] else float("inf")
 
 
-def _worth(proportions: Array, sizes: Array) -> Array:
+def _class_worth(proportions: Array, sizes: Array) -> Array:
     """Nothing for every class that takes part in a direction the bags do not show."""
     values, directions = np.linalg.eigh(_mixing(proportions, sizes))
     shown = values > 1e-10 * values[-1]
@@ -168,7 +168,7 @@ def _worth(proportions: Array, sizes: Array) -> Array:
     return np.where(hidden, 0.0, 1 / noise)
 
 
-def _spread(bags: Bags) -> float:
+def _proportion_spread(bags: Bags) -> float:
     """Σ_b m_b |p_b − π|² over what it is on average in random bags, (B − 1)(1 − |π|²)."""
     found = (bags.sizes[:, None] * (bags.proportions - bags.prior) ** 2).sum()
     usual = (bags.n_bags - 1) * (1 - (bags.prior**2).sum())
@@ -303,13 +303,15 @@ def learning_curve(
     orders = [rng.permutation(bags.n_bags) for _ in range(repeats)]
     n_held_out = bags.n_bags // 4
     counts = [max(2, round(share * (bags.n_bags - n_held_out))) for share in _SHARES]
-    found = {n: [_error(bags, o[n_held_out:][:n], o[:n_held_out], estimator) for o in orders] for n in counts}
+    found = {
+        n: [_held_out_error(bags, o[n_held_out:][:n], o[:n_held_out], estimator) for o in orders] for n in counts
+    }
     steps = [_step(n, [error for error in errors if error is not None]) for n, errors in found.items()]
     known = tuple(step for step in steps if step is not None)
     return LearningCurve(known, *_power_law(known)) if len(known) > 2 else None
 
 
-def _error(bags: Bags, train: Array, test: Array, estimator: LLPClassifier | None) -> float | None:
+def _held_out_error(bags: Bags, train: Array, test: Array, estimator: LLPClassifier | None) -> float | None:
     from llpgan.methods.mean_map import MeanMap
 
     model = MeanMap() if estimator is None else clone(estimator)

@@ -417,7 +417,9 @@ def _compare(
     if then is None or now is None:
         return []
     past = [figure for look in since if (figure := getattr(look, kind).get(name)) is not None]
-    p_value = min(_p_value(then, each, direction) for each in ([now] if len(past) == 1 else [now, _pooled(past)]))
+    p_value = min(
+        _p_value(then, each, direction) for each in ([now] if len(past) == 1 else [now, _pool_figures(past)])
+    )
     size, least = now.value - then.value, 0.0
     if kind == "columns":
         spread = reference.spreads[name]
@@ -437,7 +439,7 @@ def _compare(
     ]
 
 
-def _pooled(figures: Sequence[Figure]) -> Figure:
+def _pool_figures(figures: Sequence[Figure]) -> Figure:
     """The mean of several looks, each weighted by its degrees of freedom, which grow with its bags."""
     weights = np.array([figure.degrees for figure in figures])
     weights = weights / weights.sum()

@@ -99,7 +99,7 @@ class PredictionSets:
             )
         return positions
 
-    def reached(self, coverage: float) -> list[Estimate]:
+    def estimate_coverage(self, coverage: float) -> list[Estimate]:
         """Return the estimated coverage of the sets of a level, with a two-sided interval.
 
         Parameters
@@ -136,7 +136,7 @@ class PredictionSets:
         positions = self.select_thresholds(coverage)
         thresholds = np.append(self.thresholds[:-1], np.inf)[positions]
         of_row = thresholds[probabilities.argmax(axis=1)] if self.by_class else thresholds[0]
-        return class_scores(probabilities, self.score) <= np.reshape(of_row, (-1, 1))
+        return order_scores(probabilities, self.score) <= np.reshape(of_row, (-1, 1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -227,7 +227,7 @@ def conformalize(
     >>> p = 1 / (1 + np.exp(-2 * X))
     >>> bags = Bags.from_labels(X[:, None], (rng.random(6400) < p).astype(int), np.arange(6400) // 16)
     >>> sets = conformalize(bags, np.column_stack([1 - p, p]))
-    >>> print(sets.reached(0.9)[0])
+    >>> print(sets.estimate_coverage(0.9)[0])
     0.925 (0.903 to 0.947)
     """
     refuse_other_than_bags(bags, "bags")
@@ -252,7 +252,7 @@ def fit_thresholds(
     confidence: float = 0.95,
 ) -> PredictionSets:
     """Find the thresholds of prediction sets from bags that are known to be random."""
-    scores = class_scores(probabilities, score)
+    scores = order_scores(probabilities, score)
     thresholds = _thresholds(scores)
     if worst_case:
         if by_class:
@@ -318,7 +318,7 @@ def summarize_sets(sets: NDArray[np.bool_], coverage: Estimate | None) -> SetSco
     return SetScores(coverage, float(sizes.mean()), float(shares[0]), shares)
 
 
-def class_scores(probabilities: Array, score: str) -> NDArray[np.float64]:
+def order_scores(probabilities: Array, score: str) -> NDArray[np.float64]:
     """Compute the score of each class: low for the classes that enter a set first."""
     top = probabilities.argmax(axis=1)
     if score == "probability":

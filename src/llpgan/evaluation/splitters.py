@@ -49,7 +49,7 @@ def dealt(weights: NDArray[np.float64], n_folds: int, rng: np.random.Generator) 
     return fold_of_bag
 
 
-def drawn(weights: NDArray[np.float64], n_drawn: int, rng: np.random.Generator) -> NDArray[np.int64]:
+def draw_bags(weights: NDArray[np.float64], n_drawn: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """So many bags at random: of a few draws, the one that holds most evenly its part of everything."""
     draws = [rng.permutation(len(weights))[:n_drawn] for _ in range(_DRAWS)]
     wanted = n_drawn / len(weights)
@@ -98,7 +98,7 @@ class BagSplitter(BaseCrossValidator):  # type: ignore[misc]
     def _generator(self) -> np.random.Generator:
         return np.random.default_rng(check_random_state(self.random_state).randint(2**31))
 
-    def _indexed(self, groups: Any) -> tuple[Rows, int]:
+    def _index_groups(self, groups: Any) -> tuple[Rows, int]:
         if groups is None:
             raise ValueError(f"{type(self).__name__} splits by bags: give groups, the bag of each row")
         bag_index, bag_ids = grouping.index_ids(groups)
@@ -134,10 +134,10 @@ class BagKFold(_Folds):
     """
 
     def _iter_test_indices(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[Rows]:
-        bag_index, n_bags = self._indexed(groups)
+        bag_index, n_bags = self._index_groups(groups)
         if n_bags < self.n_splits:
             raise ValueError(f"{self.n_splits} folds of {n_bags} bags: there must be a bag in each")
-        folds = dealt(_weights(bag_index, n_bags, y), self.n_splits, self._generator())
+        folds = dealt(_balance_weights(bag_index, n_bags, y), self.n_splits, self._generator())
         for fold in range(self.n_splits):
             yield np.flatnonzero(folds[bag_index] == fold)
 
@@ -176,13 +176,13 @@ class BagShuffleSplit(BagSplitter):
         self.test_size = test_size
 
     def _iter_test_indices(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[Rows]:
-        bag_index, n_bags = self._indexed(groups)
+        bag_index, n_bags = self._index_groups(groups)
         if n_bags < 2:
             raise ValueError("a single bag cannot be on both sides: split inside bags (WithinBagKFold)")
         n_test = min(max(1, round(self.test_size * n_bags)), n_bags - 1)
-        weights, rng = _weights(bag_index, n_bags, y), self._generator()
+        weights, rng = _balance_weights(bag_index, n_bags, y), self._generator()
         for _ in range(self.n_splits):
-            yield np.flatnonzero(np.isin(bag_index, drawn(weights, n_test, rng)))
+            yield np.flatnonzero(np.isin(bag_index, draw_bags(weights, n_test, rng)))
 
 
 class WithinBagKFold(_Folds):
@@ -207,7 +207,7 @@ class WithinBagKFold(_Folds):
     """
 
     def _iter_test_indices(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[Rows]:
-        bag_index, n_bags = self._indexed(groups)
+        bag_index, n_bags = self._index_groups(groups)
         sizes = np.bincount(bag_index)
         if sizes.max() < self.n_splits:
             raise ValueError(f"{self.n_splits} folds inside bags of at most {sizes.max()} rows: split whole bags")
@@ -227,7 +227,7 @@ def _dealt_inside(bag_index: Rows, n_bags: int, n_folds: int, rng: np.random.Gen
     return folds
 
 
-def _weights(bag_index: Rows, n_bags: int, y: Any) -> NDArray[np.float64]:
+def _balance_weights(bag_index: Rows, n_bags: int, y: Any) -> NDArray[np.float64]:
     sizes = np.bincount(bag_index)
     if y is None:
         return weights_of_bags(sizes)

@@ -187,12 +187,12 @@ def label_mean(pairs: Pairs) -> LabelMean:
     (in units of its rows) is taken off; r is the one that results. Near r = 1 the variance falls by (1 − r)²: a
     classifier that is right for 98 % is known twenty times better.
     """
-    totals = _sums(pairs)
+    totals = _sum_pairs(pairs)
     without = tuple(total - part for total, part in zip(totals, _parts(pairs), strict=True))
     n_bags = len(pairs.sizes)
-    moments = _moments(totals, n_bags, pairs)
-    value, r = _sharpened(moments)
-    leave_one_out, _ = _sharpened(_moments(without, n_bags - 1, pairs))
+    moments = _centre_moments(totals, n_bags, pairs)
+    value, r = _sharpen(moments)
+    leave_one_out, _ = _sharpen(_centre_moments(without, n_bags - 1, pairs))
     reach = moments.labels_rows * moments.figures_rows
     share_of_bags = 1 - n_bags / pairs.sizes.sum()  # bags of one row have no noise but that of their rows
     per_bag = share_of_bags * reach * (1 - r**2) ** 2 / (1 + r**2) / _dimension(totals, pairs)
@@ -210,11 +210,11 @@ def _parts(pairs: Pairs) -> tuple[Array, ...]:
     )  # fmt: skip
 
 
-def _sums(pairs: Pairs) -> tuple[Array, ...]:
+def _sum_pairs(pairs: Pairs) -> tuple[Array, ...]:
     return tuple(part.sum(axis=0) for part in _parts(pairs))
 
 
-def _moments(totals: tuple[Array, ...], n_bags: int, pairs: Pairs) -> _Moments:
+def _centre_moments(totals: tuple[Array, ...], n_bags: int, pairs: Pairs) -> _Moments:
     n, n_squared, counts, sums, both, counts_squared, sums_squared, squares = totals
     prior, mean = counts / n[..., None], sums / n[..., None]
     unbiased = (1 - 1 / n) / (n_bags - 1)
@@ -230,18 +230,22 @@ def _moments(totals: tuple[Array, ...], n_bags: int, pairs: Pairs) -> _Moments:
     )
 
 
-def _sharpened(moments: _Moments) -> tuple[Array, Array]:
+def _sharpen(moments: _Moments) -> tuple[Array, Array]:
     """The estimate, and r."""
     reach = np.sqrt(moments.labels_rows * moments.figures_rows)
-    plain = _ratio(moments.covariance, reach)
-    excess = 2 - _ratio(moments.labels, moments.labels_rows, 1) - _ratio(moments.figures, moments.figures_rows, 1)
+    plain = _safe_ratio(moments.covariance, reach)
+    excess = (
+        2
+        - _safe_ratio(moments.labels, moments.labels_rows, 1)
+        - _safe_ratio(moments.figures, moments.figures_rows, 1)
+    )
     r = np.clip(plain, -1, 1)
     for _ in range(_ROUNDS):
         r = np.clip(plain + r / (1 + r**2) * excess, -1, 1)
     return moments.product + reach * (plain + r / (1 + r**2) * excess), r
 
 
-def _ratio(part: Array, whole: Array, otherwise: float = 0.0) -> Array:
+def _safe_ratio(part: Array, whole: Array, otherwise: float = 0.0) -> Array:
     """Rounding may leave next to nothing where there is nothing: a figure that is the same for all rows."""
     something = whole > 1e-12
     return np.where(something, part / np.where(something, whole, 1), otherwise)
@@ -337,7 +341,7 @@ def estimate_accuracy(bags: Bags, predictions: ArrayLike, *, proportions_sd: flo
     check_same_length("instances", bags.instances, "rows of predictions", table)
     soft = table.astype(np.float64) if table.ndim == 2 else None
     hard = _one_hot(bags, table) if soft is None else np.eye(bags.n_classes)[soft.argmax(axis=1)]
-    confusion, recall = _confusion(bags, hard, proportions_sd)
+    confusion, recall = _confusion_by_cell(bags, hard, proportions_sd)
     return LabelFreeScores(
         n_bags=bags.n_bags,
         accuracy=_accuracy(bags, hard, proportions_sd),
@@ -362,7 +366,7 @@ def _one_hot(bags: Bags, predicted: Array) -> Array:
     return found.astype(np.float64)
 
 
-def paired(bags: Bags, figures: Array, noise: float) -> Pairs:
+def pair_classes(bags: Bags, figures: Array, noise: float) -> Pairs:
     """Class k goes with column k of figures that have one row per instance."""
     sizes = bags.sizes[:, None]
     squares = bags.means((figures**2).sum(axis=1, keepdims=True))[:, 0] * bags.sizes
@@ -370,13 +374,13 @@ def paired(bags: Bags, figures: Array, noise: float) -> Pairs:
 
 
 def _accuracy(bags: Bags, hard: Array, noise: float) -> Estimate:
-    found = label_mean(paired(bags, hard, noise))
+    found = label_mean(pair_classes(bags, hard, noise))
     return jackknife(*found, len(hard), top=1.0, share=True).at()
 
 
-def _confusion(bags: Bags, hard: Array, noise: float) -> tuple[Intervals, Intervals]:
+def _confusion_by_cell(bags: Bags, hard: Array, noise: float) -> tuple[Intervals, Intervals]:
     """Each cell on its own: the class in the row, the prediction in the column."""
-    pairs = paired(bags, hard, noise)
+    pairs = pair_classes(bags, hard, noise)
     counts, sums = pairs.counts[:, :, None, None], pairs.sums[:, None, :, None]
     found = label_mean(Pairs(bags.sizes, counts, sums, sums[..., 0], noise))
     cells = jackknife(*found, len(hard), top=1.0, share=True)
@@ -393,7 +397,7 @@ def _confusion(bags: Bags, hard: Array, noise: float) -> tuple[Intervals, Interv
 
 def _brier(bags: Bags, soft: Array, noise: float) -> Estimate:
     """Σ_k p_k² + 1 − 2 p_y: all but the last is known of each row."""
-    pairs = paired(bags, soft, noise)
+    pairs = pair_classes(bags, soft, noise)
     found = label_mean(pairs)
     known, n = pairs.squares.sum(), len(soft)
     value = known / n + 1 - 2 * found.value
@@ -402,7 +406,7 @@ def _brier(bags: Bags, soft: Array, noise: float) -> Estimate:
 
 
 def _log_loss(bags: Bags, soft: Array, noise: float) -> Estimate:
-    found = label_mean(paired(bags, -np.log(np.clip(soft, _LEAST, 1)), noise))
+    found = label_mean(pair_classes(bags, -np.log(np.clip(soft, _LEAST, 1)), noise))
     return jackknife(*found, len(soft)).at()
 
 
@@ -506,9 +510,10 @@ def randomness_test(
     refuse_other_than_bags(bags, "bags")
     rng = np.random.default_rng(random_state)
     kept = fewer_rows(bags, _MOST_VALUES // min(_MOST_COLUMNS, _n_columns(bags)), rng)
-    rows = _standardised(kept, rng)[kept.row_order]
+    rows = _standardise(kept, rng)[kept.row_order]
     spreads = np.array(
-        [_spread(rows, kept)] + [_spread(rows[rng.permutation(len(rows))], kept) for _ in range(permutations)]
+        [_column_spread(rows, kept)]
+        + [_column_spread(rows[rng.permutation(len(rows))], kept) for _ in range(permutations)]
     )
     p_features = _smaller_of_two(spreads.sum(axis=1), spreads.max(axis=1))
     p_proportions = _p_proportions(bags, permutations, proportions_sd, rng)
@@ -524,7 +529,7 @@ def _n_columns(bags: Bags) -> int:
     return int(np.prod(bags.instances.shape[1:]))
 
 
-def _standardised(bags: Bags, rng: np.random.Generator) -> Array:
+def _standardise(bags: Bags, rng: np.random.Generator) -> Array:
     """Columns of mean 0 and standard deviation 1, wild values brought in; of many, random sums."""
     table = np.asarray(bags.instances, dtype=np.float32).reshape(len(bags.instances), -1)
     if table.shape[1] > _MOST_COLUMNS:
@@ -533,7 +538,7 @@ def _standardised(bags: Bags, rng: np.random.Generator) -> Array:
     return np.clip((table - table.mean(axis=0)) / np.where(deviation > 0, deviation, 1), -_BEYOND, _BEYOND)
 
 
-def _spread(rows: Array, bags: Bags) -> Array:
+def _column_spread(rows: Array, bags: Bags) -> Array:
     """Σ_b m_b x̄_b² of each column, of rows that stand bag after bag."""
     sums = np.add.reduceat(rows, bags.starts)
     return np.asarray((sums**2 / bags.sizes[:, None]).sum(axis=0))

@@ -175,7 +175,7 @@ class BagBoosting(ClassicalClassifier):
         self._learn_scales(bags)
         with one_blas_thread():
             self.bag_shift_ = self._shift(bags)
-            self._keep(self._boosted(bags, started))
+            self._keep(self._fit_ensemble(bags, started))
         return self._finish(bags)
 
     def shift_of(self, bags: Bags) -> str:
@@ -212,11 +212,11 @@ class BagBoosting(ClassicalClassifier):
         share = min(1.0, max(self.max_features, _FEWEST_FEATURES / rows.shape[1]))
         return TreeGrower(rows, self.max_leaves, self.min_rows or least, share, self.monotonic_cst)
 
-    def _boosted(self, bags: Bags, started: float) -> Ensemble:
+    def _fit_ensemble(self, bags: Bags, started: float) -> Ensemble:
         seed = int(check_random_state(self.random_state).randint(2**31))
         by_bag = self.bag_shift_ == "covariate"
         rows = boosting_rows(bags, self._rows, lambda part: self._loss(part, bags), units_are_bags=by_bag)
-        grower = self._grower(rows.for_splits(), len(bags.bag_index))
+        grower = self._grower(rows.split_features(), len(bags.bag_index))
         self.can_split_ = grower.can_split
         return boost(
             rows,
@@ -244,12 +244,12 @@ class BagBoosting(ClassicalClassifier):
 
     def _probabilities(self, instances: Array) -> Array:
         parts = [
-            self._of_rows(self._rows(instances[first : first + _ROWS_AT_ONCE]))
+            self._mean_over_models(self._rows(instances[first : first + _ROWS_AT_ONCE]))
             for first in range(0, len(instances), _ROWS_AT_ONCE)
         ]
         return np.concatenate(parts) if parts else np.empty((0, len(self.classes_)))
 
-    def _of_rows(self, rows: Array) -> Array:
+    def _mean_over_models(self, rows: Array) -> Array:
         """(n_rows, n_classes): the mean over models."""
         each = [
             class_probabilities_from(start + np.column_stack([tree_scores(text, rows) for text in trees]))

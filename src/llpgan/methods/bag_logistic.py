@@ -59,7 +59,7 @@ class BagCrossEntropies:
 
         def of_block(block: BagBlock) -> tuple[Array, Array]:
             with np.errstate(over="ignore"):  # exp(−score), of which 1 / (1 + ∞) is right
-                return self._of_block(block, by_output, weights[block.bags])
+                return self._block_values(block, by_output, weights[block.bags])
 
         values, slopes = np.zeros(len(points)), np.zeros_like(by_output)
         for value, slope in map_in_threads(of_block, self._blocks):
@@ -69,7 +69,7 @@ class BagCrossEntropies:
         slopes[:, :, :-1] += self._penalty * by_output[:, :, :-1]
         return values, slopes.reshape(points.shape)
 
-    def _of_block(self, block: BagBlock, points: Array, weights: Array) -> tuple[Array, Array]:
+    def _block_values(self, block: BagBlock, points: Array, weights: Array) -> tuple[Array, Array]:
         """Values (r,) and slopes (r, outputs, d), of weights (bags, r)."""
         features = block.read()
         found = predict_classes(features, points)
@@ -82,10 +82,10 @@ class BagCrossEntropies:
         targets, values = self._targets(block, means, weights)
         pull = -targets / means / sizes
         if self._n_outputs == 1:
-            slope = block.for_rows(pull[:, 1:] - pull[:, :1])
+            slope = block.repeat_rows(pull[:, 1:] - pull[:, :1])
             slope *= 1 - found
         else:
-            slope = block.for_rows(pull)
+            slope = block.repeat_rows(pull)
             slope -= np.einsum("nkr,nkr->nr", slope, found)[:, None]
         slope *= counted
         flat = slope.reshape(len(slope), -1).T @ features
@@ -96,7 +96,7 @@ class BagCrossEntropies:
         if self._bags.known is None:
             targets = self._bags.proportions[block.bags, :, None] * weights[:, None]
             return targets, -np.einsum("ikr,ikr->r", targets, np.log(means))
-        known = self._bags.known.of(np.arange(self._bags.n_bags)[block.bags])
+        known = self._bags.known.take_bags(np.arange(self._bags.n_bags)[block.bags])
         found = [known.pulls_and_losses(means[:, :, r]) for r in range(means.shape[2])]
         nearest = np.stack([targets for targets, _ in found], axis=2)
         values = [weights[:, r] @ losses for r, (_, losses) in enumerate(found)]

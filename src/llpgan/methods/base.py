@@ -129,7 +129,7 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 f"This {type(self).__name__} estimator requires y to be passed, but the target y is None: "
                 f"it holds each row's label, or the proportions of its bag"
             )
-        instances = self._checked(_rows_of_numbers(X, "X"), reset=True)
+        instances = self._check_input(_rows_of_numbers(X, "X"), reset=True)
         self.encoder_ = None
         if groups is None and sample_weight is not None:
             bags = self._weighted_bags_of_one(instances, y, sample_weight)
@@ -208,7 +208,7 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "classes_")
         if len(self.instance_shape_) > 1:  # images, whose channels scikit-learn would call features
             self._refuse_other_shape(np.shape(instances))
-        instances = self._checked(instances, reset=False)
+        instances = self._check_input(instances, reset=False)
         check_instances(instances, self._feature_names())
         self._refuse_other_shape(instances.shape)
         self._warn_of_other_range(instances)
@@ -402,7 +402,7 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self, "classes_")
         if isinstance(X, Bags):
-            return self._instances_of(X)
+            return self._take_instances(X)
         if self.encoder_ is None:
             return _rows_of_numbers(X, "X")
         from llpgan.tables import open_rows, rows_of_array
@@ -565,11 +565,11 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _check_others(self, bags: Bags) -> None:
         """Refuse bags that stand beside those of the training if their instances are not alike."""
-        instances = self._instances_of(bags)
+        instances = self._take_instances(bags)
         self._refuse_other_shape(instances.shape)
         self._warn_of_other_range(instances)
 
-    def _instances_of(self, bags: Bags) -> Array:
+    def _take_instances(self, bags: Bags) -> Array:
         """Those of bags, unless what they learned of their table differs from what the model did."""
         if self.encoder_ is not None and bags.encoder != self.encoder_:
             raise ValueError(
@@ -578,7 +578,7 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
         return bags.instances
 
-    def _checked(self, X: Any, *, reset: bool) -> Array:
+    def _check_input(self, X: Any, *, reset: bool) -> Array:
         """Scikit-learn's own checks; that values are finite is ours to say, with row and column.
 
         Instances that stay in their file are not for scikit-learn, which would read it whole.
@@ -707,11 +707,11 @@ def draw_rows(
         How many people a row stands for.
     """
     n_classes = len(tables.classes)
-    parts = [_of_class(tables, k, -(-n_rows // n_classes), random_state) for k in range(n_classes)]
+    parts = [_draw_class_rows(tables, k, -(-n_rows // n_classes), random_state) for k in range(n_classes)]
     return np.concatenate([codes for codes, _ in parts], axis=1), np.concatenate([w for _, w in parts])
 
 
-def _of_class(
+def _draw_class_rows(
     tables: MarginalTables, k: int, n_rows: int, random_state: np.random.RandomState
 ) -> tuple[Codes, Table]:
     names = list(tables.values)

@@ -261,7 +261,7 @@ class ShiftLoss(Protocol):
     def row_weights(self, held_out: Array) -> Array:
         """(N,): 0 for the rows of held-out units, else 1."""
 
-    def fitted(self, found: Array) -> Array:
+    def evaluate_fit(self, found: Array) -> Array:
         """What the loss asks of probabilities (N, K): the mean of each bag, or the likelihood of each row."""
 
     def step(self, found: Array, fitted: Array, row_weights: Array) -> Step:
@@ -295,7 +295,7 @@ def prior_scores(prior: Array) -> Array:
     return logs[1:] - logs[:1] if len(prior) == 2 else logs - logs.mean()
 
 
-def bag_means(bags: Bags, values: Array) -> Array:
+def fast_bag_means(bags: Bags, values: Array) -> Array:
     """(n_bags, columns): as :meth:`Bags.means`, quicker for few columns."""
     index, weights = np.asarray(bags.bag_index), bags.weights
     columns = values.T if weights is None else values.T * weights
@@ -308,8 +308,8 @@ def bag_means(bags: Bags, values: Array) -> Array:
 def _class_means(bags: Bags, found: Array) -> Array:
     """(n_bags, K): the mean of probabilities, which sum to one."""
     if found.shape[1] > 2:
-        return bag_means(bags, found)
-    means = bag_means(bags, found[:, 1:])
+        return fast_bag_means(bags, found)
+    means = fast_bag_means(bags, found[:, 1:])
     return np.concatenate([1 - means, means], axis=1)
 
 
@@ -349,7 +349,7 @@ class CovariateShiftLoss:
         weights[held_out] = 0
         return weights[self._bags.bag_index]
 
-    def fitted(self, found: Array) -> Array:
+    def evaluate_fit(self, found: Array) -> Array:
         """(n_bags, K): mean predictions."""
         return _class_means(self._bags, found)
 
@@ -403,7 +403,7 @@ class LabelShiftLoss:
     def __init__(self, bags: Bags, whole: Bags | None = None) -> None:
         whole = bags if whole is None else whole
         prior = np.maximum(whole.prior, LEAST)
-        self._n_rows, self._times = len(bags.bag_index), _times(bags)
+        self._n_rows, self._times = len(bags.bag_index), _count_weights(bags)
         self._row_ratios = (bags.proportions / prior)[bags.bag_index]
         self._some_ratios = whole.proportions[_representatives(whole)] / prior
         self._table = _information_table(self._some_ratios) if bags.n_classes == 2 else None
@@ -414,7 +414,7 @@ class LabelShiftLoss:
         weights[held_out] = 0
         return weights
 
-    def fitted(self, found: Array) -> Array:
+    def evaluate_fit(self, found: Array) -> Array:
         """(N,): how likely the bag of each row is, relative to its size."""
         return np.maximum(np.einsum("ij,ij->i", found, self._row_ratios), LEAST)
 
@@ -444,7 +444,7 @@ class LabelShiftLoss:
         return self._table[cells, None]
 
 
-def _times(bags: Bags) -> Array | None:
+def _count_weights(bags: Bags) -> Array | None:
     """How much each row counts, by its own weight and its bag's; None where all count the same."""
     if bags.weights is None and bags.bag_weights is None:
         return None
@@ -544,7 +544,7 @@ class BoostingRows:
         """Whether they are few enough to keep in memory what is computed of them."""
         return len(self.blocks) == 1
 
-    def for_splits(self) -> Array:
+    def split_features(self) -> Array:
         """(n, n_features): the features of the rows that choose splits."""
         parts = [block.read()[block.for_splits] for block in self.blocks]
         return parts[0] if self.are_kept else np.concatenate([part.astype(np.float32) for part in parts])
@@ -570,14 +570,16 @@ def boosting_rows(bags: Bags, features_of: FeaturesOf, loss_of: LossOf, *, units
         whole = BoostingBlock(bags, 0, 0, loss_of(bags), slice(None), lambda: table)
         return BoostingRows(bags, [whole], units_are_bags)
     chosen = np.arange(ROWS_FOR_SPLITS) * n_rows // ROWS_FOR_SPLITS
-    blocks = [_block(bags, part, features_of, loss_of, chosen) for part in bag_runs(bags, _ROWS_A_BLOCK)]
+    blocks = [_boosting_block(bags, part, features_of, loss_of, chosen) for part in bag_runs(bags, _ROWS_A_BLOCK)]
     return BoostingRows(bags, blocks, units_are_bags)
 
 
-def _block(bags: Bags, part: slice, features_of: FeaturesOf, loss_of: LossOf, chosen: Array) -> BoostingBlock:
+def _boosting_block(
+    bags: Bags, part: slice, features_of: FeaturesOf, loss_of: LossOf, chosen: Array
+) -> BoostingBlock:
     first = int(bags.starts[part.start])
     stop = int(bags.starts[part.stop - 1] + bags.sizes[part.stop - 1])
-    some = _without_instances(bags, part, first, stop)
+    some = _empty_bags(bags, part, first, stop)
     own = chosen[slice(*np.searchsorted(chosen, [first, stop]))] - first
     return BoostingBlock(
         some,
@@ -589,7 +591,7 @@ def _block(bags: Bags, part: slice, features_of: FeaturesOf, loss_of: LossOf, ch
     )
 
 
-def _without_instances(bags: Bags, part: slice, first: int, stop: int) -> Bags:
+def _empty_bags(bags: Bags, part: slice, first: int, stop: int) -> Bags:
     """Bags that follow each other, with their rows in order, and nothing in the rows."""
     which = np.arange(bags.n_bags)[part]
     return Bags(
@@ -599,7 +601,7 @@ def _without_instances(bags: Bags, part: slice, first: int, stop: int) -> Bags:
         bag_ids=bags.bag_ids[part],
         classes=bags.classes,
         weights=None if bags.weights is None else bags.weights[bags.row_order[first:stop]],
-        known=None if bags.known is None else bags.known.of(which),
+        known=None if bags.known is None else bags.known.take_bags(which),
         bag_weights=None if bags.bag_weights is None else bags.bag_weights[part],
     )
 
@@ -751,12 +753,12 @@ class _Part:
         """(n_rows,): 0 where held out, else 1."""
         return self.block.loss.row_weights(self.held_out) if self._row_weights is None else self._row_weights
 
-    def found(self) -> tuple[Array, Array]:
+    def current_fit(self) -> tuple[Array, Array]:
         """The probabilities so far, (n_rows, n_classes), and what the loss asks of them."""
         if self._found is not None:
             return self._found
         probabilities = class_probabilities_from(np.asarray(self._scores, np.float64))
-        found = probabilities, self.block.loss.fitted(probabilities)
+        found = probabilities, self.block.loss.evaluate_fit(probabilities)
         self._found = found if self._keep else None
         return found
 
@@ -764,7 +766,7 @@ class _Part:
         """What is known of the loss at the scores so far."""
         if self._step is not None:
             return self._step
-        step = self.block.loss.step(*self.found(), self.row_weights())
+        step = self.block.loss.step(*self.current_fit(), self.row_weights())
         self._step = step if self._keep else None
         return step
 
@@ -777,7 +779,7 @@ class _Part:
         """Of each held-out unit, the loss that is minimised on the others."""
         if len(self.held_out) == 0:
             return np.empty(0)
-        return self.block.loss.losses(self.found()[1])[self.held_out]
+        return self.block.loss.losses(self.current_fit()[1])[self.held_out]
 
 
 class _Model:
@@ -788,7 +790,7 @@ class _Model:
     ) -> None:
         self._learning_rate, self._l2, self._is_monotonic = learning_rate, l2, grower.is_monotonic
         self.parts = [
-            _Part(block, _of_block(held_out, block, rows.units_are_bags), keep=rows.are_kept)
+            _Part(block, _units_in_block(held_out, block, rows.units_are_bags), keep=rows.are_kept)
             for block in rows.blocks
         ]
         masks = [part.row_weights()[part.block.for_splits] for part in self.parts]
@@ -853,7 +855,7 @@ class _Model:
         means = np.zeros((bags.n_bags, bags.n_classes))
         for part in self.parts:
             if len(part.held_out):
-                means[part.block.first_bag + part.held_out] = part.found()[1][part.held_out]
+                means[part.block.first_bag + part.held_out] = part.current_fit()[1][part.held_out]
         return means
 
     def held_out_losses(self) -> Array:
@@ -870,7 +872,7 @@ class _Model:
         return np.sum([model.gains(n) for model, n in pairs], axis=0)
 
 
-def _of_block(units: Array, block: BoostingBlock, units_are_bags: bool) -> Array:
+def _units_in_block(units: Array, block: BoostingBlock, units_are_bags: bool) -> Array:
     """Those of the units, in order, that are in a block, by their place in it."""
     first = block.first_bag if units_are_bags else block.first_row
     n_units = block.bags.n_bags if units_are_bags else len(block.bags.bag_index)

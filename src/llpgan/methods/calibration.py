@@ -61,15 +61,18 @@ def fit_temperature(
     epochs as they chose the network's. Logits are compared in units of their spread, since a copy that has seen
     fewer bags is less sure. See :func:`smallest_spread` for the choice.
     """
-    bags, judging = _bags_of(training), None if held_out_bags is None else _bags_of(held_out_bags)
+    bags, judging = (
+        _take_dataset_bags(training),
+        None if held_out_bags is None else _take_dataset_bags(held_out_bags),
+    )
     unit_logits = np.empty((len(bags.instances), bags.n_classes))
     for held_out in np.array_split(np.random.default_rng(seed).permutation(bags.n_bags), N_FOLDS):
         rows = np.flatnonzero(np.isin(bags.bag_index, held_out))
         others = bags.subset(np.setdiff1d(np.arange(bags.n_bags), held_out))
         copied = _fit_copy(model, others, judging, seed)
         logits = _logits(copied._probabilities(bags.instances[rows]))
-        unit_logits[rows] = logits / (_spread(logits) or 1.0)
-    spread = _spread(_logits(model._probabilities(bags.instances)))
+        unit_logits[rows] = logits / (_logit_spread(logits) or 1.0)
+    spread = _logit_spread(_logits(model._probabilities(bags.instances)))
     return spread / smallest_spread(bags, unit_logits, spread)
 
 
@@ -92,14 +95,14 @@ def smallest_spread(bags: Bags, unit_logits: Array, spread: float) -> float:
     if spread <= _CALMEST:
         return spread
     spreads = np.geomspace(_CALMEST, spread, _N_SPREADS)
-    losses = np.array([_losses(bags, each * unit_logits) for each in spreads])
+    losses = np.array([_bag_cross_entropies(bags, each * unit_logits) for each in spreads])
     best = losses[losses.mean(axis=1).argmin()]
     excess = losses.mean(axis=1) - best.mean()
     allowed = [excess[i] <= paired_error(losses[i], best) for i in range(len(spreads))]
     return float(spreads[allowed.index(True)])
 
 
-def _bags_of(dataset: BagDataset) -> Bags:
+def _take_dataset_bags(dataset: BagDataset) -> Bags:
     """The bags of which a dataset makes batches."""
     return dataset.bags if len(dataset) == dataset.bags.n_bags else dataset.bags.subset(dataset.which)
 
@@ -110,7 +113,7 @@ def _fit_copy(model: "DeepClassifier", bags: Bags, held_out: Bags | None, seed: 
         return clone(model).set_params(**alone, validation_fraction=0.0).fit_bags(bags, held_out=held_out)
 
 
-def _losses(bags: Bags, logits: Array) -> Array:
+def _bag_cross_entropies(bags: Bags, logits: Array) -> Array:
     """The cross-entropy of each bag's proportions and mean prediction."""
     means = np.maximum(bags.means(np.asarray(softmax(logits, axis=1))), _LEAST)
     return np.asarray(-(bags.proportions * np.log(means)).sum(axis=1))
@@ -121,5 +124,5 @@ def _logits(probabilities: Array) -> Array:
     return logs - logs.mean(axis=1, keepdims=True)
 
 
-def _spread(logits: Array) -> float:
+def _logit_spread(logits: Array) -> float:
     return float(np.sqrt(np.mean(logits**2)))

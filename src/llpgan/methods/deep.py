@@ -88,7 +88,7 @@ _ONLY_WATCHING = {"verbose", "checkpoint", "tensorboard"}  # settings that do no
 
 def make_plan(model: "DeepClassifier", bags: Bags, seed: int) -> Plan:
     """Epochs, steps, rates and averages of the training."""
-    recipe = recipe_of(model)
+    recipe = find_recipe(model)
     return Plan(
         epochs=count_epochs(model, bags),
         bags_a_step=_choose_bags_per_step(model, bags),
@@ -97,26 +97,26 @@ def make_plan(model: "DeepClassifier", bags: Bags, seed: int) -> Plan:
         decay_from=recipe.decay_from if model.decay_from is None else model.decay_from,
         average=recipe.average if model.average is None else model.average,
         patience=model.patience,
-        augment=named_augmentation("augment", augmentation_of(model), as_tensor(bags.instances[:2])),
+        augment=named_augmentation("augment", find_augmentation(model), as_tensor(bags.instances[:2])),
         coarse_until=choose_coarse_until(model),
         coarsest=recipe.coarsest,
     )
 
 
-def recipe_of(model: "DeepClassifier") -> Pair:
+def find_recipe(model: "DeepClassifier") -> Pair:
     """The networks and settings for instances of this shape; with a network of the user's, those of the paper."""
     usual = default_pair(model.instance_shape_)
     return usual if model.classifier in (None, usual.classifier) else paper_pair(model.instance_shape_)
 
 
-def augmentation_of(model: "DeepClassifier") -> str | Augment | None:
+def find_augmentation(model: "DeepClassifier") -> str | Augment | None:
     """As asked for, or as suits the network."""
-    return recipe_of(model).augment if model.augment == "auto" else model.augment
+    return find_recipe(model).augment if model.augment == "auto" else model.augment
 
 
-def optimizer_of(model: "DeepClassifier", parameters: list[nn.Parameter], *, has_norm: bool) -> Optimizer:
+def make_optimizer(model: "DeepClassifier", parameters: list[nn.Parameter], *, has_norm: bool) -> Optimizer:
     """The optimizer of the classifier: as asked for, or as suits the network."""
-    recipe = recipe_of(model)
+    recipe = find_recipe(model)
     name = recipe.optimizer if model.optimizer is None else model.optimizer
     if callable(name):
         optimizer = name(parameters)
@@ -124,15 +124,15 @@ def optimizer_of(model: "DeepClassifier", parameters: list[nn.Parameter], *, has
             raise TypeError(f"optimizer made a {type(optimizer).__name__}, not a torch.optim.Optimizer")
         return optimizer
     if name == "adam":
-        return adam_of(model, parameters)
+        return make_adam(model, parameters)
     usual = SGD_RATE if name == "sgd" else MUON_RATE if has_norm else MUON_RATE_WITHOUT_NORM
     rate = model.learning_rate or usual
     return named_optimizer(name, parameters, rate, model.betas, model.weight_decay, has_norm=has_norm)
 
 
-def adam_of(model: "DeepClassifier", parameters: list[nn.Parameter]) -> Optimizer:
+def make_adam(model: "DeepClassifier", parameters: list[nn.Parameter]) -> Optimizer:
     """Adam, of a classifier or a generator; the learning rate of another optimizer is not Adam's."""
-    usual, is_adam = paper_pair(model.instance_shape_), (model.optimizer or recipe_of(model).optimizer) == "adam"
+    usual, is_adam = paper_pair(model.instance_shape_), (model.optimizer or find_recipe(model).optimizer) == "adam"
     rate = model.learning_rate if is_adam and model.learning_rate else usual.learning_rate
     betas = model.betas or usual.betas
     return named_optimizer("adam", parameters, rate, betas, model.weight_decay, has_norm=False)
@@ -151,7 +151,7 @@ def count_epochs(model: "DeepClassifier", bags: Bags) -> int:
     """As many as asked for, or as usual: fewer for tables of many bags."""
     if model.epochs is not None:
         return model.epochs
-    steps, on_photos = -(-bags.n_bags // _choose_bags_per_step(model, bags)), recipe_of(model).n_steps
+    steps, on_photos = -(-bags.n_bags // _choose_bags_per_step(model, bags)), find_recipe(model).n_steps
     if on_photos is not None:
         return min(USUAL_EPOCHS, max(_FEWEST_EPOCHS_ON_PHOTOS, round(on_photos / steps)))
     if len(model.instance_shape_) > 1:
@@ -163,7 +163,7 @@ def choose_coarse_until(model: "DeepClassifier") -> float:
     """The part of the training that sees smaller images: as asked for, or as suits the default network."""
     if model.coarse_until is not None:
         return model.coarse_until
-    recipe = recipe_of(model)
+    recipe = find_recipe(model)
     fewest = _FEWEST_EPOCHS_TO_GROW if recipe.n_steps is None else _FEWEST_PHOTO_EPOCHS_TO_GROW
     is_usual = model.classifier in (None, default_pair(model.instance_shape_).classifier)
     if not is_usual or (model.epochs or USUAL_EPOCHS) < fewest:
@@ -178,7 +178,7 @@ def _choose_bags_per_step(model: "DeepClassifier", bags: Bags) -> int:
     if fewest > 1 and bags.n_bags - round(model.validation_fraction * bags.n_bags) < 2:
         raise ValueError("a single bag cannot tell the classes apart by this proportion_loss: give more bags")
     if model.bags_per_step is None:
-        is_photo = recipe_of(model).n_steps is not None
+        is_photo = find_recipe(model).n_steps is not None
         usual = photo_bags_a_step if is_photo else default_bags_per_step
         return max(fewest, usual(bags, model.mini_bag_size))
     if model.bags_per_step < fewest:
@@ -279,7 +279,7 @@ def terms_in_training(model: "DeepClassifier", bags: Bags) -> list[InstanceTerm]
             )
         if (
             term.sees_instances_again
-            and augmentation_of(model) is not None
+            and find_augmentation(model) is not None
             and model.max_instances_per_step is not None
         ):
             raise ValueError(
@@ -526,8 +526,8 @@ class DeepClassifier(LLPClassifier):
                 plan,
                 fabric,
                 held_out=held_out_bags,
-                correction=self._predicted,
-                monitor=None if monitor is None else partial(self._monitored, monitor),
+                correction=self._apply_temperature,
+                monitor=None if monitor is None else partial(self._run_monitor, monitor),
                 checkpoint=make_checkpoint(self, bags, held_out),
                 listeners=listeners,
             )
@@ -573,7 +573,7 @@ class DeepClassifier(LLPClassifier):
         A network of ours that is made here is settled on some of the instances; a module that the user made starts
         from its own weights.
         """
-        networks = self._networks(Scaling.of(bags.instances, bags.uneven_weights))
+        networks = self._networks(Scaling.from_instances(bags.instances, bags.uneven_weights))
         classifier = networks["classifier"]
         if not isinstance(self.classifier, nn.Module):
             scaling, network = cast(nn.Sequential, classifier)
@@ -581,7 +581,7 @@ class DeepClassifier(LLPClassifier):
                 learn_patches(network, scaling(as_tensor(sample_rows(bags.instances, _PATCHES_OF))))
         shown = as_tensor(sample_rows(bags.instances, _SETTLED_ON))
         set_image_scale(
-            classifier, recipe_of(self).coarsest if choose_coarse_until(self) > 0 else 1.0
+            classifier, find_recipe(self).coarsest if choose_coarse_until(self) > 0 else 1.0
         )  # as it sees them first
         if not isinstance(self.classifier, nn.Module) and keeps_own_weights(classifier):
             settle_weights(classifier, shown)
@@ -596,7 +596,7 @@ class DeepClassifier(LLPClassifier):
         with torch.random.fork_rng(devices=[]):
             network = self._classifier()
         shape = self.instance_shape_
-        smallest = small_shape(shape, recipe_of(self).coarsest) if choose_coarse_until(self) > 0 else shape
+        smallest = small_shape(shape, find_recipe(self).coarsest) if choose_coarse_until(self) > 0 else shape
         return launch_ranks(device, choose_precision(self.precision, network, device, smallest))
 
     def _networks(self, scaling: Scaling) -> dict[str, nn.Module]:
@@ -643,9 +643,9 @@ class DeepClassifier(LLPClassifier):
         device = select_device(self.device)
         posteriors = predict_posteriors(self.classifier_.to(device), instances, device)
         self.classifier_.to(home)
-        return self._predicted(posteriors)
+        return self._apply_temperature(posteriors)
 
-    def _predicted(self, posteriors: Array) -> Array:
+    def _apply_temperature(self, posteriors: Array) -> Array:
         """What is predicted where the classifier says this: the same, but for the temperature."""
         return apply_temperature(posteriors, self.temperature_)
 
@@ -673,14 +673,16 @@ class DeepClassifier(LLPClassifier):
         if isinstance(self.classifier, nn.Module):
             network = copy.deepcopy(self.classifier)
         else:
-            recipe = recipe_of(self)
+            recipe = find_recipe(self)
             make, activation = self.classifier or recipe.classifier, self.activation or recipe.activation
             network = make_network("classifier", make, shape, n_classes, ACTIVATIONS[activation])
             if isinstance(network, PhotoClassifier):
-                network.mirrors = augmentation_of(self) in MIRRORING
+                network.mirrors = find_augmentation(self) in MIRRORING
         check_classifier(network, shape, n_classes)
         if (coarse := choose_coarse_until(self)) > 0:
-            check_coarse(network, shape, n_classes, coarse, self.epochs or USUAL_EPOCHS, recipe_of(self).coarsest)
+            check_coarse(
+                network, shape, n_classes, coarse, self.epochs or USUAL_EPOCHS, find_recipe(self).coarsest
+            )
         if self.max_instances_per_step is not None:
             refuse_batch_norm(network, f"max_instances_per_step={self.max_instances_per_step}")
         if processes()[0] > 1:
@@ -731,7 +733,7 @@ class DeepClassifier(LLPClassifier):
         return float(bags.sizes.mean()) if isinstance(loss, BagLoss) and loss.grows_with_bags else 1.0
 
     def _player(self, network: nn.Module, fabric: Fabric) -> Player:
-        make = partial(optimizer_of, self, has_norm=mixes_instances(network))
+        make = partial(make_optimizer, self, has_norm=mixes_instances(network))
         return Player(network, make, fabric, self.max_instances_per_step)
 
     def _split(
@@ -745,7 +747,7 @@ class DeepClassifier(LLPClassifier):
             raise ValueError("a checkpoint needs an integer random_state, or the fit could not be continued")
         return int(check_random_state(self.random_state).randint(2**31))
 
-    def _monitored(
+    def _run_monitor(
         self, monitor: Callable[[Self], Mapping[str, float]], classifier: nn.Module
     ) -> Mapping[str, float]:
         self.classifier_ = classifier

@@ -120,7 +120,7 @@ def shift_evidence(bags: Bags, features_of: FeaturesOf) -> ShiftEvidence:
 
 def _implied_correlation(bags: Bags, features_of: FeaturesOf) -> float:
     """The largest eigenvalue of the between-class variance relative to that of all rows."""
-    bag_means, total = _moments(bags, features_of)
+    bag_means, total = _bag_moments(bags, features_of)
     deviations = np.sqrt(np.maximum(np.diag(total), 0))
     used = deviations > _CONSTANT
     if not used.any():
@@ -133,7 +133,7 @@ def _implied_correlation(bags: Bags, features_of: FeaturesOf) -> float:
     return float(eigh(between, within + ridge, eigvals_only=True, subset_by_index=[last, last])[0])
 
 
-def _moments(bags: Bags, features_of: FeaturesOf) -> tuple[Array, Array]:
+def _bag_moments(bags: Bags, features_of: FeaturesOf) -> tuple[Array, Array]:
     """The mean of each bag, from the mean of all, (n_bags, d), and the covariance of all rows, (d, d)."""
     blocks = bag_blocks(bags, features_of, keep=False)
     n_features = int(np.prod(bags.instances.shape[1:]))
@@ -141,7 +141,7 @@ def _moments(bags: Bags, features_of: FeaturesOf) -> tuple[Array, Array]:
     for block in blocks:
         rows = block.read()[:, :-1]
         weighted = rows if block.shares is None else rows * block.shares[:, None]
-        weights = block.for_rows(bags.totals[block.bags] / block.sizes)[:, None]
+        weights = block.repeat_rows(bags.totals[block.bags] / block.sizes)[:, None]
         sums.append(block.sums(weighted) / block.sizes[:, None])
         products += (weighted * weights).T @ rows
     means, shares = np.concatenate(sums), bags.totals / bags.totals.sum()

@@ -117,7 +117,7 @@ def fit_tubes(bag_means: Array, low: Array, high: Array, C: float, times: Array 
     Its loss has corners: they are rounded, ever less, each time from the minimum before.
     """
     times = np.ones(len(low)) if times is None else times
-    features, share = Features.of(bag_means), times / times.sum()
+    features, share = Features.from_rows(bag_means), times / times.sum()
     model = Linear.zero(1, features.n_columns)
     for width in _WIDTHS:
 
@@ -179,9 +179,9 @@ class KernelSigmoid:
         """The probability of each row, a block at a time."""
         rows = features.array()
         starts = range(0, len(rows), _ROWS_AT_ONCE)
-        return np.concatenate([self._of_block(rows[start : start + _ROWS_AT_ONCE]) for start in starts])
+        return np.concatenate([self._block_scores(rows[start : start + _ROWS_AT_ONCE]) for start in starts])
 
-    def _of_block(self, rows: Array) -> Array:
+    def _block_scores(self, rows: Array) -> Array:
         scores = np.full(len(rows), self.intercept)
         for start in range(0, len(self.instances), _ROWS_AT_ONCE):
             block = slice(start, start + _ROWS_AT_ONCE)

@@ -77,7 +77,7 @@ class KernelMap:
     whitening: Array
 
     @classmethod
-    def of(
+    def from_kernel(
         cls, kernel: Kernel, features: Array, n_landmarks: int | None, random_state: RandomState
     ) -> "KernelMap":
         """The map of so many rows, drawn at random, as landmarks; None for all rows."""

@@ -22,7 +22,7 @@ class Point:
     value: float
     slope: float
 
-    def tilted(self, slope: float) -> "Point":
+    def subtract_line(self, slope: float) -> "Point":
         """The same of the function less a line through zero."""
         return Point(self.step, self.value - self.step * slope, self.slope - slope)
 
@@ -43,7 +43,7 @@ class WolfeSearch:
 
     >>> search, step, done = WolfeSearch(9.0, -6.0, step=20.0), 20.0, False
     >>> while not done:
-    ...     step, done = search.told(step, (step - 3) ** 2, 2 * (step - 3))
+    ...     step, done = search.update(step, (step - 3) ** 2, 2 * (step - 3))
     >>> abs(step - 3) < 1
     True
     """
@@ -54,7 +54,7 @@ class WolfeSearch:
         self._low, self._high = 0.0, step + _FURTHER_MOST * step
         self._width = self._width_before = np.inf
 
-    def told(self, step: float, value: float, slope: float) -> tuple[float, bool]:
+    def update(self, step: float, value: float, slope: float) -> tuple[float, bool]:
         """Take the value and slope at a step; return the next step, or the same one if the search is over."""
         found, needed = Point(step, value, slope), DECREASE * self._first.slope
         enough = value <= self._first.value + step * needed
@@ -76,7 +76,7 @@ class WolfeSearch:
 
     def _take(self, found: Point, tilt: float) -> None:
         """Narrow the interval by what was found, and choose the next step in it."""
-        best, other, tried = (point.tilted(tilt) for point in (self._best, self._other, found))
+        best, other, tried = (point.subtract_line(tilt) for point in (self._best, self._other, found))
         step, brackets = next_step(best, other, tried, self._bracketed, self._low, self._high)
         if tried.value > best.value:
             self._other = found
@@ -85,9 +85,9 @@ class WolfeSearch:
                 self._other = self._best
             self._best = found
         self._bracketed = brackets
-        self._next = self._within(step, found.step)
+        self._next = self._clip_step(step, found.step)
 
-    def _within(self, step: float, last: float) -> float:
+    def _clip_step(self, step: float, last: float) -> float:
         best, other = self._best.step, self._other.step
         if not self._bracketed:
             self._low, self._high = (step + (factor * (step - best)) for factor in (_FURTHER_LEAST, _FURTHER_MOST))
@@ -241,7 +241,9 @@ class Searches:
         while len(active):
             trial = self.points[active] + self._steps[active, None] * self._directions[active]
             values, slopes = self._functions(trial, active)
-            taken, dropped = self._judged(active, values, np.einsum("ij,ij->i", slopes, self._directions[active]))
+            taken, dropped = self._judge_steps(
+                active, values, np.einsum("ij,ij->i", slopes, self._directions[active])
+            )
             lower = self._gains(active[taken], values[taken], slopes[taken])
             self._move(active[taken], trial[taken], values[taken], slopes[taken])
             goes_on = np.ones(len(active), bool)
@@ -263,7 +265,7 @@ class Searches:
         flatter = np.abs(slopes).max(axis=1, initial=0) < np.abs(self._slopes[which]).max(axis=1, initial=0)
         return np.asarray((values < before) | (same & flatter))
 
-    def _judged(self, active: Array, values: Array, slopes: Array) -> tuple[Array, Array]:
+    def _judge_steps(self, active: Array, values: Array, slopes: Array) -> tuple[Array, Array]:
         """Which steps are taken, and which searches for a step have failed; the others get their next step."""
         steps, descents = self._steps[active], self._descents[active]
         before, promised = self._values[active], steps * descents
@@ -280,7 +282,7 @@ class Searches:
             if number not in self._searches:
                 first = float(self._values[number]), float(descents[place])
                 self._searches[number] = WolfeSearch(*first, float(steps[place]))
-            step, taken[place] = self._searches[number].told(float(steps[place]), value, float(slopes[place]))
+            step, taken[place] = self._searches[number].update(float(steps[place]), value, float(slopes[place]))
             self._steps[number] = step
         return taken, dropped
 

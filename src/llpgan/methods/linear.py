@@ -63,7 +63,7 @@ class Features:
 
     Rows are copied and centred only where a column lies so far from zero that its digits would cancel.
 
-    >>> features = Features.of(np.array([[0.0, 1.0], [4.0, 1.0]]), shift=np.array([2.0, 1.0]), scale=2.0)
+    >>> features = Features.from_rows(np.array([[0.0, 1.0], [4.0, 1.0]]), shift=np.array([2.0, 1.0]), scale=2.0)
     >>> features.array()
     array([[-1.,  0.],
            [ 1.,  0.]])
@@ -76,7 +76,7 @@ class Features:
     scale: Array
 
     @classmethod
-    def of(cls, rows: Array, shift: Array | float = 0.0, scale: Array | float = 1.0) -> "Features":
+    def from_rows(cls, rows: Array, shift: Array | float = 0.0, scale: Array | float = 1.0) -> "Features":
         """Rows in double precision, and the same shift and scale for all columns where one number is given."""
         rows = np.asarray(rows, np.float64)
         shift, scale = np.broadcast_to(shift, rows.shape[1]), np.broadcast_to(scale, rows.shape[1])
@@ -258,7 +258,7 @@ class ClassicalClassifier(LLPClassifier):
 
     def _features(self, instances: Array) -> Features:
         """The features of any instances."""
-        return Features.of(_as_rows(instances), self.shift_, self.scale_)
+        return Features.from_rows(_as_rows(instances), self.shift_, self.scale_)
 
 
 def _one_scale(instances: Array, weights: Array | None) -> tuple[Array, Array | float]:
@@ -306,7 +306,7 @@ class BagBlock:
         """(n_bags, ...): the sum over the rows of each bag."""
         return np.add.reduceat(values, self.starts, axis=0)
 
-    def for_rows(self, values: Array) -> Array:
+    def repeat_rows(self, values: Array) -> Array:
         """(n_rows, ...): what is given for bags, for each of their rows."""
         return np.repeat(values, self.sizes, axis=0)
 
@@ -339,9 +339,9 @@ def bag_blocks(
            [2., 1.]])
     """
     kept = keep and not is_stored(bags.instances)
-    read = _at_once(bags, features_of) if kept else _repeatable(bags, features_of)
+    read = _read_at_once(bags, features_of) if kept else _repeatable(bags, features_of)
     shares = row_shares(bags)
-    return [_block(bags, part, shares, read) for part in bag_runs(bags, rows_a_block)]
+    return [_bag_block(bags, part, shares, read) for part in bag_runs(bags, rows_a_block)]
 
 
 def row_shares(bags: Bags) -> Array | None:
@@ -369,7 +369,7 @@ def bag_runs(bags: Bags, rows_a_block: int) -> list[slice]:
     return [slice(first, stop) for first, stop in zip(firsts, [*firsts[1:], bags.n_bags], strict=True)]
 
 
-def _block(bags: Bags, part: slice, shares: Array | None, read: Callable[[int, int], Array]) -> BagBlock:
+def _bag_block(bags: Bags, part: slice, shares: Array | None, read: Callable[[int, int], Array]) -> BagBlock:
     first = int(bags.starts[part.start])
     stop = int(bags.starts[part.stop - 1] + bags.sizes[part.stop - 1])
     return BagBlock(
@@ -389,7 +389,7 @@ def _repeatable(bags: Bags, features_of: FeaturesOf) -> Callable[[int, int], Arr
     return read
 
 
-def _at_once(bags: Bags, features_of: FeaturesOf) -> Callable[[int, int], Array]:
+def _read_at_once(bags: Bags, features_of: FeaturesOf) -> Callable[[int, int], Array]:
     n_rows, n_features = len(bags.instances), int(np.prod(bags.instances.shape[1:]))
     table = np.ones((n_rows, n_features + 1))
     for first in range(0, n_rows, _ROWS_A_BLOCK):

@@ -30,7 +30,7 @@ from llpgan.deep.objectives import (
     Objective,
     critic_head,
 )
-from llpgan.methods.deep import DeepClassifier, adam_of, recipe_of
+from llpgan.methods.deep import DeepClassifier, find_recipe, make_adam
 from llpgan.utils.arrays import Array
 
 
@@ -159,7 +159,7 @@ class LLPGAN(DeepClassifier):
         shared: Any = {
             **self._fit_to_bags(bags),
             "proportion_weight": self.proportion_weight or float(bags.sizes.mean()) / self._loss_scale(bags),
-            "fakes_per_instance": self.fakes_per_instance or recipe_of(self).fakes_per_instance,
+            "fakes_per_instance": self.fakes_per_instance or find_recipe(self).fakes_per_instance,
             "noise": self._noise(),
             "noise_size": self.noise_size,
         }
@@ -172,7 +172,7 @@ class LLPGAN(DeepClassifier):
         """The classifier with its optimizer; the others with Adam."""
         if name == "classifier":
             return self._player(network, fabric)
-        return Player(network, partial(adam_of, self), fabric, self.max_instances_per_step)
+        return Player(network, partial(make_adam, self), fabric, self.max_instances_per_step)
 
     def _refuse_shares(self) -> None:
         """A critic's loss, and its penalty, are of whole steps."""
@@ -192,7 +192,7 @@ class LLPGAN(DeepClassifier):
         if isinstance(self.generator, nn.Module):
             network = copy.deepcopy(self.generator)
         else:
-            make = self.generator or recipe_of(self).generator
+            make = self.generator or find_recipe(self).generator
             activation = ACTIVATIONS[self.activation or "leaky_relu"]
             network = make_network("generator", make, shape, self.noise_size, activation)
         check_generator(network, shape, self.noise_size)

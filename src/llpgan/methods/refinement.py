@@ -177,13 +177,13 @@ def choose_refined(
         One of these is used in any case. None means a choice from :data:`CANDIDATES`, or none.
     """
     features, of_rows = _sample(bags, blocks)
-    plain, means, before = _calibrate(bags, blocks, starts, held_out, features, of_rows)
+    plain, means, before = _fit_temperature(bags, blocks, starts, held_out, features, of_rows)
     agreement = _agreement([predict_classes(features, some).mean(axis=2) for some in plain])
     best, most = Refined(None, plain.reshape(-1, *plain.shape[2:]), means), -np.inf
     each = np.concatenate([starts.mean(axis=1), starts.mean(axis=(0, 1))[None]])
     tried = CANDIDATES if candidates is None else candidates
     for candidate, found in zip(tried, refine_linear(bags, blocks, each, held_out, tried), strict=True):
-        points, means, losses = _calibrate(bags, blocks, found[:, None], held_out, features, of_rows)
+        points, means, losses = _fit_temperature(bags, blocks, found[:, None], held_out, features, of_rows)
         gain = before - losses
         ratio = float(gain.mean() / max(gain.std() / np.sqrt(len(gain)), _LEAST))
         closer = _agreement([predict_classes(features, one)[:, :, 0] for one in points[:-1]]) - agreement
@@ -197,7 +197,7 @@ def _sample(bags: Bags, blocks: Sequence[BagBlock]) -> tuple[Array, Array]:
     """The features of some thousand rows at equal steps, and the bag of each."""
     step = -(-int(bags.sizes.sum()) // _ROWS)
     features = np.concatenate([block.read()[::step] for block in blocks])
-    numbers = [block.for_rows(np.arange(bags.n_bags)[block.bags])[::step] for block in blocks]
+    numbers = [block.repeat_rows(np.arange(bags.n_bags)[block.bags])[::step] for block in blocks]
     return features, np.concatenate(numbers)
 
 
@@ -210,7 +210,7 @@ def _agreement(predictions: Sequence[Array]) -> float:
     return float(products[np.triu_indices(len(products), 1)].mean())
 
 
-def _calibrate(
+def _fit_temperature(
     bags: Bags,
     blocks: Sequence[BagBlock],
     points: Array,
@@ -278,7 +278,7 @@ def predict_held_out(
     for block in blocks:
         features, parts = block.read(), part_of_bag[block.bags]
         for part in np.unique(parts[parts >= 0]).tolist():
-            rows = block.for_rows(parts == part)
+            rows = block.repeat_rows(parts == part)
             found = predict_classes(features[rows], points[part]).mean(axis=2)
             if bags.n_classes == 2:
                 found = np.concatenate([1 - found, found], axis=1)
@@ -361,7 +361,7 @@ class TiltedCrossEntropies:
         features = block.read()
         flat = points.swapaxes(0, 1).reshape(self._n_outputs * len(points), -1)
         scores = (features @ flat.T).reshape(len(features), self._n_outputs, len(points))
-        weights = block.for_rows(self._row_weights[which][:, block.bags].T)
+        weights = block.repeat_rows(self._row_weights[which][:, block.bags].T)
         if block.shares is not None:
             weights = weights * block.shares[:, None]
         values, slopes = np.empty(len(points)), np.empty((len(points), self._n_outputs, features.shape[1]))
@@ -379,13 +379,13 @@ class TiltedCrossEntropies:
             found = expit(scores)
             targets = self._shares[block.bags, 1:]
             tilts = tilt_binary(block, power * scores, targets, before)
-            tilted = power * scores + block.for_rows(tilts)
+            tilted = power * scores + block.repeat_rows(tilts)
             labels = expit(tilted)
-            sides = block.for_rows(targets)
+            sides = block.repeat_rows(targets)
             labels = np.where(sides <= 0, 0.0, np.where(sides >= 1, 1.0, labels))
             # log of the normalizers: of f^a · e^c over both classes, and of f
             both = np.where((sides > 0) & (sides < 1), np.logaddexp(0, tilted), labels * power * scores)
-            dual = both - np.where((sides > 0) & (sides < 1), block.for_rows(tilts * targets), 0.0)
+            dual = both - np.where((sides > 0) & (sides < 1), block.repeat_rows(tilts * targets), 0.0)
             losses = np.logaddexp(0, scores) - dual / power
             return losses[:, 0], found - labels, tilts
         scores = scores - scores.max(axis=1, keepdims=True)
@@ -393,7 +393,7 @@ class TiltedCrossEntropies:
         found, targets = np.exp(logs), self._shares[block.bags]
         labels, normalizers, tilts = tilt(block, power * logs, targets, before)
         offsets = np.where(targets > 0, targets * tilts, 0.0).sum(axis=1)
-        return (block.for_rows(offsets) - normalizers) / power, found - labels, tilts
+        return (block.repeat_rows(offsets) - normalizers) / power, found - labels, tilts
 
 
 def tilt(block: BagBlock, logs: Array, targets: Array, start: Array) -> tuple[Array, Array, Array]:
@@ -424,7 +424,7 @@ def tilt(block: BagBlock, logs: Array, targets: Array, start: Array) -> tuple[Ar
     tilts = np.where(targets > 0, start - start.max(axis=1, keepdims=True), 0.0)
     for _ in range(_MOST_STEPS):
         factors = np.where(targets > 0, np.exp(np.maximum(tilts, -_RANGE / 2)), 0.0)
-        labels = weights * block.for_rows(factors)
+        labels = weights * block.repeat_rows(factors)
         sums = labels.sum(axis=1, keepdims=True)
         labels /= sums
         means = _means(block, labels)
@@ -456,7 +456,7 @@ def tilt_binary(block: BagBlock, scores: Array, targets: Array, start: Array) ->
     inside = (targets > 0) & (targets < 1)
     wanted = np.log(np.where(inside, targets, 0.5) / np.where(inside, 1 - targets, 0.5))
     for _ in range(_MOST_STEPS):
-        labels = expit(scores + block.for_rows(tilts))
+        labels = expit(scores + block.repeat_rows(tilts))
         means = np.clip(_means(block, labels), 1e-12, 1 - 1e-12)
         if np.abs(np.where(inside, means - targets, 0.0)).max() < _CLOSE:
             break

@@ -81,8 +81,8 @@ class ProportionSVM(BinaryClassifier):
             return features
         rows = features.array()
         random = check_random_state(self.random_state)
-        self.kernel_map_ = KernelMap.of(self._kernel(rows), rows, self.n_components, random)
-        return Features.of(self.kernel_map_(rows))
+        self.kernel_map_ = KernelMap.from_kernel(self._kernel(rows), rows, self.n_components, random)
+        return Features.from_rows(self.kernel_map_(rows))
 
     def _fit_binary(self, features: Features, bags: Bags, shares: Array) -> ProbabilityOf:
         """A class with the same share in every bag gets that share as its probability: the bags tell no more."""
@@ -98,7 +98,7 @@ class ProportionSVM(BinaryClassifier):
 
     def _features(self, instances: Array) -> Features:
         features = super()._features(instances)
-        return features if self.kernel_map_ is None else Features.of(self.kernel_map_(features.array()))
+        return features if self.kernel_map_ is None else Features.from_rows(self.kernel_map_(features.array()))
 
 
 def hinge(margins: Array) -> tuple[Array, Array]:
@@ -433,7 +433,7 @@ class Relaxation:
         By turns: the w_t for given weights μ, and μ_t = ‖w_t‖ / Σ ‖w_s‖, which is their minimum.
         """
         weights = np.full(len(labels), 1 / len(labels))
-        features = Features.of(self.features)
+        features = Features.from_rows(self.features)
         model = Linear.zero(len(labels), features.n_columns)
         for _ in range(_MAX_MIXINGS):
             scaled = np.sqrt(weights)[:, None] * labels

@@ -28,7 +28,7 @@ from llpgan.methods.inv_cal import KernelSigmoid
 from llpgan.methods.kernels import Kernel, KernelMap, NamedKernel
 from llpgan.methods.linear import BinaryClassifier, ClassicalClassifier, Sigmoid
 from llpgan.methods.mean_map import AlternatingMeanMap, MeanMap, outputs_to_classes
-from llpgan.tables.embedding import FeatureEncoder, backbone_of
+from llpgan.tables.embedding import FeatureEncoder, load_encoder_backbone
 from llpgan.tables.encode import Category, ColumnEncoder, Date, Number, TableEncoder
 from llpgan.utils.arrays import Array
 from llpgan.utils.version import __version__
@@ -188,7 +188,7 @@ def boosted_probabilities(graph: Graph, model: BagBoosting, rows: str) -> str:
     """(rows, classes): the mean over models of the probabilities of their trees' sums."""
     n_models, n_outputs = model.starts_.shape
     texts = [text for trees in model.trees_ for text in trees]
-    sums = _sums(graph, texts, rows)
+    sums = _add_tree_sums(graph, texts, rows)
     scores = graph.add("Add", sums, graph.constant(np.asarray(model.starts_, np.float64).reshape(1, -1)))
     shape = graph.constant(np.array([-1, n_models, n_outputs]))
     each = graph.add("Reshape", scores, shape)
@@ -197,7 +197,7 @@ def boosted_probabilities(graph: Graph, model: BagBoosting, rows: str) -> str:
     return graph.add("ReduceMean", graph.add("Softmax", each, axis=2), graph.constant(np.array([1])), keepdims=0)
 
 
-def _sums(graph: Graph, texts: Sequence[str], rows: str) -> str:
+def _add_tree_sums(graph: Graph, texts: Sequence[str], rows: str) -> str:
     """(rows, texts): the sum of the trees of each text, in double precision."""
     trees = [(target, tree) for target, text in enumerate(texts) for tree in read_trees(text)]
     if not trees:
@@ -285,7 +285,7 @@ def _rbf_kernel(graph: Graph, features: str, others: Array, kernel: NamedKernel)
 
 
 def _laplacian_kernel(graph: Graph, features: str, others: Array, kernel: NamedKernel) -> str:
-    apart = graph.add("Sub", _pairs(graph, features), graph.constant(others))
+    apart = graph.add("Sub", _add_pairs(graph, features), graph.constant(others))
     return _decay(graph, _sum(graph, graph.add("Abs", apart), keepdims=0), kernel)
 
 
@@ -308,7 +308,7 @@ def _cosine_kernel(graph: Graph, features: str, others: Array, kernel: NamedKern
 
 def _chi2_distance(graph: Graph, features: str, others: Array) -> str:
     """Σ (x − y)² / (x + y), of which 0 / 0 is 0."""
-    pairs, known = _pairs(graph, features), graph.constant(others)
+    pairs, known = _add_pairs(graph, features), graph.constant(others)
     apart, together = graph.add("Sub", pairs, known), graph.add("Add", pairs, known)
     zero, one = graph.constant(np.array(0.0)), graph.constant(np.array(1.0))
     divisor = graph.add("Where", graph.add("Equal", together, zero), one, together)
@@ -320,7 +320,7 @@ def _decay(graph: Graph, distances: str, kernel: NamedKernel) -> str:
     return graph.add("Exp", graph.add("Mul", distances, graph.constant(np.array(-float(kernel.gamma)))))
 
 
-def _pairs(graph: Graph, features: str) -> str:
+def _add_pairs(graph: Graph, features: str) -> str:
     return graph.add("Unsqueeze", features, graph.constant(np.array([1])))
 
 
@@ -391,8 +391,8 @@ def _(model: BinaryClassifier, graph: Graph, features: str) -> str:
         scores = _kernel_scores(graph, of_kernels, features)
     else:
         linear = [binary for binary in model.binary_ if isinstance(binary, Sigmoid)]
-        scores = _scores(graph, linear, getattr(model, "kernel_map_", None), features)
-    return _renormalize(graph, _logistic(graph, scores), len(model.binary_))
+        scores = _add_scores(graph, linear, getattr(model, "kernel_map_", None), features)
+    return _add_renormalize(graph, _logistic(graph, scores), len(model.binary_))
 
 
 def _kernel_scores(graph: Graph, classes: list[KernelSigmoid], features: str) -> str:
@@ -403,7 +403,7 @@ def _kernel_scores(graph: Graph, classes: list[KernelSigmoid], features: str) ->
     return _affine_scores(graph, values, weights, intercept)
 
 
-def _scores(graph: Graph, classes: list[Sigmoid], kernel_map: KernelMap | None, features: str) -> str:
+def _add_scores(graph: Graph, classes: list[Sigmoid], kernel_map: KernelMap | None, features: str) -> str:
     """Those of a linear model; on a kernel's features, they are sums of the kernel itself."""
     weights = np.column_stack([binary.steepness * binary.model.weights[0] for binary in classes])
     intercept = np.concatenate([binary.steepness * binary.model.intercept for binary in classes])
@@ -430,7 +430,7 @@ def _logistic(graph: Graph, scores: str) -> str:
     return graph.add("Reciprocal", graph.add("Add", odds_against, graph.constant(np.array(1.0))))
 
 
-def _renormalize(graph: Graph, positive: str, n_outputs: int) -> str:
+def _add_renormalize(graph: Graph, positive: str, n_outputs: int) -> str:
     """See :func:`llpgan.methods.linear.renormalize`."""
     if n_outputs == 1:
         return graph.add("Concat", graph.add("Sub", graph.constant(np.array(1.0)), positive), positive, axis=1)
@@ -457,9 +457,7 @@ def deep_probabilities(graph: Graph, model: DeepClassifier, instances: str) -> s
     network = export_network(Logits(model.classifier_), model.instance_shape_)
     logits = graph.include(network, graph.cast(instances, "float32"))
     probabilities = graph.add("Softmax", graph.cast(logits, "float64"), axis=1)
-    return (
-        probabilities if model.temperature_ == 1 else _apply_temperature(graph, model.temperature_, probabilities)
-    )
+    return probabilities if model.temperature_ == 1 else _add_temperature(graph, model.temperature_, probabilities)
 
 
 def export_network(network: nn.Module, shape: tuple[int, ...]) -> ModelProto:
@@ -481,7 +479,7 @@ def export_network(network: nn.Module, shape: tuple[int, ...]) -> ModelProto:
     return program.model_proto
 
 
-def _apply_temperature(graph: Graph, temperature: float, probabilities: str) -> str:
+def _add_temperature(graph: Graph, temperature: float, probabilities: str) -> str:
     """See :func:`llpgan.methods.calibration.apply_temperature`."""
     return _normalize(graph, graph.add("Pow", probabilities, graph.constant(np.array(1 / temperature))))
 
@@ -527,7 +525,7 @@ def assemble_graph(model: LLPClassifier) -> ModelProto:
         instances = feature_instances(graph, encoder)
     else:
         graph = Graph()
-        instances = graph.input(INSTANCES, _kind(model.instance_type_), tuple(model.instance_shape_))
+        instances = graph.input(INSTANCES, _input_type(model.instance_type_), tuple(model.instance_shape_))
     probabilities = _probabilities(graph, model, instances)
     if (calibrator := getattr(model, "calibrator_", None)) is not None:
         probabilities = _calibrate(graph, calibrator, probabilities)
@@ -538,7 +536,7 @@ def assemble_graph(model: LLPClassifier) -> ModelProto:
 
 def feature_instances(graph: Graph, encoder: FeatureEncoder) -> str:
     """The features of images (rows, 3, height, width), which are bytes in the size of the backbone's input."""
-    backbone, preprocess = backbone_of(encoder), encoder.preprocess
+    backbone, preprocess = load_encoder_backbone(encoder), encoder.preprocess
     if backbone.module is None:
         raise ValueError(f"{encoder.backbone} is no torch module: export the model of its features on its own")
     images = graph.cast(graph.input(INSTANCES, "uint8", (3, *preprocess.size), "images, RGB"), "float32")
@@ -597,15 +595,15 @@ def _predict(graph: Graph, model: LLPClassifier, probabilities: str) -> None:
     """The most probable class, by name; by number where classes are integers."""
     best = graph.add("ArgMax", probabilities, axis=1, keepdims=0)
     whole = model.classes_.dtype.kind in "iu"
-    names = model.classes_.astype(np.int64) if whole else np.array(_names(model), dtype=object)
+    names = model.classes_.astype(np.int64) if whole else np.array(_output_names(model), dtype=object)
     graph.output(PREDICTION, "int64" if whole else "str", graph.add("Gather", graph.constant(names), best))
 
 
-def _names(model: LLPClassifier) -> list[str]:
+def _output_names(model: LLPClassifier) -> list[str]:
     return [str(name) for name in model.classes_.tolist()]
 
 
-def _kind(instance_type: str) -> str:
+def _input_type(instance_type: str) -> str:
     """The type that arrays come in: bytes and single precision as trained, all others in double."""
     name = np.dtype(instance_type).name
     return name if name in ("uint8", "float32") else "float64"
@@ -615,7 +613,7 @@ def _metadata(model: LLPClassifier) -> dict[str, str]:
     return {
         "method": type(model).__name__,
         "llpgan": __version__,
-        "classes": json.dumps(_names(model), ensure_ascii=False),
+        "classes": json.dumps(_output_names(model), ensure_ascii=False),
     }
 
 

@@ -186,15 +186,17 @@ def model_card(model: LLPClassifier, told: str | None = None) -> str:
     str
         The card.
     """
-    method, classes = type(model).__name__, _names(model.classes_.tolist())
+    method, classes = type(model).__name__, _shorten_list(model.classes_.tolist())
     head = f"# Model card: {method}\n\n{describe_method(model)} Saved by llpgan {__version__}.\n"
     task = f"The class of a single instance, one of {classes}, and the probability of each. {_input(model)}"
     own = getattr(model, "learns_from", None)
     data = f"{_NOT_RECORDED}{_WHERE if own is None else ''}\n" if told is None else told
-    return "\n".join([head, f"## What it predicts\n\n{task}\n", _settings(model), data, _limits(own), _USE])
+    return "\n".join(
+        [head, f"## What it predicts\n\n{task}\n", _settings(model), data, _describe_limits(own), _USE]
+    )
 
 
-def _limits(own: str | None) -> str:
+def _describe_limits(own: str | None) -> str:
     first = _OF_BAGS if own is None else f"- The model learned from {own}, not from labels. {_NOT_JUDGED}\n"
     return f"## Limits\n\n{first}{_LIMITS}"
 
@@ -208,7 +210,7 @@ def plain_text(text: object) -> str:
     return _SPECIAL.sub(r"\\\1", " ".join(str(text).split()))
 
 
-def _names(names: list[object], most: int = 20) -> str:
+def _shorten_list(names: list[object], most: int = 20) -> str:
     shown = ", ".join(map(plain_text, names[:most]))
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
 
@@ -216,11 +218,11 @@ def _names(names: list[object], most: int = 20) -> str:
 def _input(model: LLPClassifier) -> str:
     encoder, shape = model.encoder_, model.instance_shape_
     if encoder is not None and encoder.features is not None:
-        return f"It takes rows of a table with the columns {_names(list(encoder.positions))}."
+        return f"It takes rows of a table with the columns {_shorten_list(list(encoder.positions))}."
     if len(shape) > 1:
         return f"It takes images of {' x '.join(map(str, shape))} (channels, height, width)."
     named = getattr(model, "feature_names_in_", None)
-    names = "" if named is None else f": {_names(named.tolist())}"
+    names = "" if named is None else f": {_shorten_list(named.tolist())}"
     return f"It takes rows of {shape[0]} numbers{names}."
 
 
@@ -267,7 +269,7 @@ def from_json(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Parameters from what :func:`as_json` made of them."""
     if wrong := settings.keys() & _OF_THE_TRAINING:
         raise ValueError(f"a model has no {min(wrong)}")
-    return {name: _value(value) for name, value in settings.items()}
+    return {name: _load_value(value) for name, value in settings.items()}
 
 
 def _is_saved_part(name: str, value: Any) -> Any:
@@ -298,11 +300,11 @@ def _plain(name: str, value: Any) -> Any:
     raise TypeError(f"the setting {name} is a {type(value).__name__}, which cannot be saved")
 
 
-def _value(value: Any) -> Any:
+def _load_value(value: Any) -> Any:
     if isinstance(value, dict):
-        make = _estimator if "estimator" in value else _part if "part" in value else _network
+        make = _estimator if "estimator" in value else _part if "part" in value else _load_network
         return make(value)
-    return tuple(map(_value, value)) if isinstance(value, list) else value
+    return tuple(map(_load_value, value)) if isinstance(value, list) else value
 
 
 def _part(plain: Mapping[str, Any]) -> Any:
@@ -310,12 +312,14 @@ def _part(plain: Mapping[str, Any]) -> Any:
     if plain["part"] == "Refinement":
         from llpgan.methods.refinement import Refinement
 
-        return Refinement(**{name: _value(value) for name, value in plain["settings"].items()})
+        return Refinement(**{name: _load_value(value) for name, value in plain["settings"].items()})
     from llpgan.deep.objectives import OBJECTIVE_PARTS
 
     if plain["part"] not in OBJECTIVE_PARTS:
         raise ValueError(f"llpgan has no loss or term {plain['part']!r}")
-    return OBJECTIVE_PARTS[plain["part"]](**{name: _value(value) for name, value in plain["settings"].items()})
+    return OBJECTIVE_PARTS[plain["part"]](
+        **{name: _load_value(value) for name, value in plain["settings"].items()}
+    )
 
 
 def _estimator(plain: Mapping[str, Any]) -> LLPClassifier:
@@ -326,7 +330,7 @@ def _estimator(plain: Mapping[str, Any]) -> LLPClassifier:
     return made
 
 
-def _network(plain: Mapping[str, Any]) -> Any:
+def _load_network(plain: Mapping[str, Any]) -> Any:
     from llpgan.deep import networks
 
     if plain.keys() != {"network"} or plain["network"] not in networks.__all__:
@@ -385,22 +389,22 @@ def save(
     manifest = _manifest(model, arrays)
     all_pages = {CARD: model_card(model)} | dict(pages or {})
     with output_folder(Path(path), MODEL_FOLDER, overwrite=overwrite) as folder:
-        (folder / WEIGHTS).write_bytes(safe_bytes({**arrays, **_weights(model)}))
+        (folder / WEIGHTS).write_bytes(safe_bytes({**arrays, **_weights_to_save(model)}))
         for name, text in all_pages.items():
             (folder / name).write_text(text, encoding="utf-8")
         digests = {WEIGHTS: digest_of_file(folder / WEIGHTS)}
         replace(manifest, files=digests, pages=list(all_pages)).write(folder)
 
 
-def _networks(model: LLPClassifier) -> dict[str, Any]:
+def _trained_networks(model: LLPClassifier) -> dict[str, Any]:
     """The trained networks of a deep method by attribute; none of the others."""
     return {name: value for name, value in vars(model).items() if name[-1] == "_" and hasattr(value, "state_dict")}
 
 
-def _weights(model: LLPClassifier) -> Arrays:
+def _weights_to_save(model: LLPClassifier) -> Arrays:
     return {
         f"{name}.{part}": tensor.contiguous().numpy()  # safetensors writes memory as it lies
-        for name, network in _networks(model).items()
+        for name, network in _trained_networks(model).items()
         for part, tensor in network.state_dict().items()
     }
 
@@ -408,7 +412,7 @@ def _weights(model: LLPClassifier) -> Arrays:
 def _manifest(model: LLPClassifier, arrays: Arrays) -> Manifest:
     settings, own = as_json(model)
     names = getattr(model, "feature_names_in_", None)
-    elsewhere = _ELSEWHERE | _FOR_TRAINING_ALONE | _networks(model).keys()
+    elsewhere = _ELSEWHERE | _FOR_TRAINING_ALONE | _trained_networks(model).keys()
     learned = {name: value for name, value in vars(model).items() if name[-1] == "_" and name not in elsewhere}
     return Manifest(
         method=type(model).__name__,

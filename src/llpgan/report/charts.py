@@ -93,10 +93,10 @@ def svg(
         hover = draw(figure.add_subplot())
         file = io.StringIO()
         figure.savefig(file, format="svg", transparent=True, metadata={"Date": None})
-    return Markup(_with_texts(_embed(file.getvalue(), name), name, hover))
+    return Markup(_add_texts(_embed(file.getvalue(), name), name, hover))
 
 
-def _with_texts(chart: str, name: str, hover: Hover) -> str:
+def _add_texts(chart: str, name: str, hover: Hover) -> str:
     """With a text on each mark of the groups that have one; the order of marks is that of the texts."""
     for group, texts in hover.items():
         before, found, after = chart.partition(f'<g id="{name}-{group}">')
@@ -188,7 +188,7 @@ def effect_chart(found: PartialDependence, k: int, number: int, ends: tuple[floa
             f"{name}: {format_percent(share)}"
             for name, share in zip(found.names, found.predicted[:, k], strict=True)
         ]
-        (_curve if found.values is not None else _points)(axes, found, found.predicted[:, k], ends)
+        (_curve if found.values is not None else _draw_points)(axes, found, found.predicted[:, k], ends)
         return {"values": texts}
 
     height = 220 if found.values is not None else 90 + 21 * len(found.names)
@@ -204,26 +204,26 @@ def _curve(axes: Axes, found: PartialDependence, shares: Array, ends: tuple[floa
     axes.spines["left"].set_visible(False)
     axes.set_ylim(*ends)
     set_percent_ticks(axes.yaxis, 4)
-    if any(not _is_number(name) for name in found.names):  # dates
+    if any(not _reads_as_number(name) for name in found.names):  # dates
         outer = [0, len(values) - 1]
         axes.set_xticks(values[outer], [found.names[place] for place in outer])
     elif len(values) <= 6:
         axes.set_xticks(values, found.names)
     else:
         axes.xaxis.set_major_locator(MaxNLocator(4))
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _format_value(value)))
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _axis_text(value)))
 
 
-def _format_value(value: float) -> str:
+def _axis_text(value: float) -> str:
     """A number on an axis, with commas and without an exponent.
 
-    >>> _format_value(16930.0), _format_value(0.25)
+    >>> _axis_text(16930.0), _axis_text(0.25)
     ('16,930', '0.25')
     """
     return f"{value:,.0f}" if value == round(value) else f"{value:,.6g}"
 
 
-def _points(axes: Axes, found: PartialDependence, shares: Array, ends: tuple[float, float]) -> None:
+def _draw_points(axes: Axes, found: PartialDependence, shares: Array, ends: tuple[float, float]) -> None:
     heights = np.arange(len(shares))
     axes.hlines(heights, ends[0], shares, color=BLUE, linewidth=1.2, alpha=0.5)
     axes.scatter(shares, heights, 46, color=BLUE, linewidths=0, gid="values")
@@ -236,7 +236,7 @@ def _points(axes: Axes, found: PartialDependence, shares: Array, ends: tuple[flo
     set_percent_ticks(axes.xaxis, 3)
 
 
-def _is_number(text: str) -> bool:
+def _reads_as_number(text: str) -> bool:
     try:
         float(text.replace(",", ""))
     except ValueError:
@@ -281,8 +281,8 @@ def class_share_chart(bags: BagFacts, k: int) -> Markup:
 
     def draw(axes: Axes) -> Hover:
         counts, edges = np.histogram(bags.proportions[:, k], _share_edges(bags))
-        hover = _bars(axes, counts, edges, _of_shares(counts, edges, "bags with a share"))
-        axes.set(xlabel=f"share of “{_short(bags, k)}”", ylabel="bags")
+        hover = _bars(axes, counts, edges, _bar_texts(counts, edges, "bags with a share"))
+        axes.set(xlabel=f"share of “{_short_class_name(bags, k)}”", ylabel="bags")
         set_percent_ticks(axes.xaxis, 2 if len(bags.classes) > 2 else 5)
         return hover
 
@@ -295,15 +295,15 @@ def probability_chart(story: ReportContent, k: int) -> Markup:
     def draw(axes: Axes) -> Hover:
         counts = story.probability_counts[k]
         edges = np.linspace(0, 1, len(counts) + 1)
-        hover = _bars(axes, counts, edges, _of_shares(counts, edges, "instances with a probability"))
-        axes.set(xlabel=f"probability of “{_short(story, k)}”", ylabel="instances", xlim=(0, 1))
+        hover = _bars(axes, counts, edges, _bar_texts(counts, edges, "instances with a probability"))
+        axes.set(xlabel=f"probability of “{_short_class_name(story, k)}”", ylabel="instances", xlim=(0, 1))
         set_percent_ticks(axes.xaxis, 2 if len(story.classes) > 2 else 5)
         return hover
 
     return svg(f"probabilities-{k}", draw, **({} if len(story.classes) == 2 else _SMALL))
 
 
-def _short(bags: BagFacts, k: int) -> str:
+def _short_class_name(bags: BagFacts, k: int) -> str:
     """The name of a class, shorter in the small charts that there are of many classes."""
     return shorten(bags.classes[k], 18 if len(bags.classes) == 2 else 11)
 
@@ -322,7 +322,7 @@ def _bars(axes: Axes, counts: Array, edges: Array, texts: Sequence[str]) -> Hove
     return {f"bar-{place}": [text] for place, text in enumerate(texts)}
 
 
-def _of_shares(counts: Array, edges: Array, what: str) -> list[str]:
+def _bar_texts(counts: Array, edges: Array, what: str) -> list[str]:
     """What each bar counts: so many of what, from one edge to the next."""
     ends = np.clip(edges, 0, 1)
     return [
@@ -368,7 +368,7 @@ def confusion_chart(scores: LabelScores, classes: tuple[str, ...]) -> Markup:
             scores.confusion.sum(axis=1, keepdims=True), np.finfo(np.float64).tiny
         )
         for row, column in np.ndindex(k, k):
-            _cell(axes, (row, column), scores.confusion, shares[row, column])
+            _draw_cell(axes, (row, column), scores.confusion, shares[row, column])
         axes.set(xlim=(-0.5, k - 0.5), ylim=(k - 0.5, -0.5), aspect="equal")
         upright = k > 6 or max(map(len, names)) * k > 40
         axes.set_xticks(range(k), names, rotation=90 if upright else 0)
@@ -381,7 +381,7 @@ def confusion_chart(scores: LabelScores, classes: tuple[str, ...]) -> Markup:
     return svg("confusion", draw, height=390)
 
 
-def _cell(axes: Axes, place: tuple[int, int], counts: NDArray[Any], share: float) -> None:
+def _draw_cell(axes: Axes, place: tuple[int, int], counts: NDArray[Any], share: float) -> None:
     row, column = place
     axes.bar(column, 0.96, 0.96, bottom=row - 0.48, color=BLUE, alpha=0.04 + 0.41 * share)
     if n := round(counts[place].item()):
@@ -463,7 +463,7 @@ def predicted_against_given_small(bags: ReportedBags, k: int) -> Markup:
 
 
 def _display(bags: ReportedBags, k: int, most: int) -> ProportionDisplay:
-    chosen = _some_bags(bags, most)
+    chosen = _bags_to_show(bags, most)
     return ProportionDisplay(
         bags.proportions[chosen, k],
         bags.scores.predicted[chosen, k],
@@ -473,7 +473,7 @@ def _display(bags: ReportedBags, k: int, most: int) -> ProportionDisplay:
     )
 
 
-def _some_bags(bags: ReportedBags, most: int) -> list[int]:
+def _bags_to_show(bags: ReportedBags, most: int) -> list[int]:
     """All bags; of very many some, evenly spread, and the worst."""
     n = len(bags.sizes)
     spread = np.linspace(0, n - 1, min(n, most)).astype(np.int64).tolist()

@@ -92,7 +92,7 @@ def collect_pictures(
         "Least confident": order[:_N_PICTURES],
         f"The bag that is predicted worst, {bags.bag_ids[worst]} (given: {given})": of_worst[:_N_PICTURES],
     }
-    read = read or partial(_pixels_of, bags)
+    read = read or partial(_read_pixels, bags)
     found = []
     for title, some in rows.items():
         names = bags.classes[probabilities[some].argmax(axis=1)].tolist()
@@ -102,7 +102,7 @@ def collect_pictures(
     return tuple(found)
 
 
-def _pixels_of(bags: Bags, rows: Sequence[int]) -> list[Pixels]:
+def _read_pixels(bags: Bags, rows: Sequence[int]) -> list[Pixels]:
     """Instances that are images, as bytes."""
     images = np.asarray(bags.instances[np.asarray(rows)], dtype=np.float64)
     if bags.instances.dtype != np.uint8:

@@ -128,7 +128,7 @@ class ComparisonDisplay(Display):
         ComparisonDisplay
             Itself.
         """
-        ax, colours = axes_or_new(ax), palette or Palette.of_matplotlib()
+        ax, colours = axes_or_new(ax), palette or Palette.from_matplotlib()
         shown = list(self.results)[::-1]
         scores = [result.score or 0.0 for result in shown]
         errors = [result.error or 0.0 for result in shown]
@@ -258,7 +258,7 @@ class GroupSharesDisplay(Display):
         GroupSharesDisplay
             The display.
         """
-        table = _columns(shares)
+        table = _columns_as_lists(shares)
         of_row = [str(name) for name in table[next(name for name in _CLASS_NAMES if name in table)]]
         wanted = _shown_classes(of_row, classes)
         kept = [row for row, name in enumerate(of_row) if name in wanted]
@@ -267,7 +267,7 @@ class GroupSharesDisplay(Display):
             name: np.array([table.get(name, none)[row] for row in kept], dtype=np.float64)
             for name in ("share", "low", "high")
         }
-        groups = [_text(table["group"][row]) for row in kept]
+        groups = [_group_label(table["group"][row]) for row in kept]
         return cls(groups, [of_row[row] for row in kept], numbers["share"], numbers["low"], numbers["high"])
 
     def plot(self, ax: Axes | None = None, *, palette: Palette | None = None) -> Self:
@@ -285,7 +285,7 @@ class GroupSharesDisplay(Display):
         GroupSharesDisplay
             Itself.
         """
-        ax, colours = axes_or_new(ax), palette or Palette.of_matplotlib()
+        ax, colours = axes_or_new(ax), palette or Palette.from_matplotlib()
         names = list(dict.fromkeys(self.groups))
         height = {name: len(names) - 1 - place for place, name in enumerate(names)}
         shown = list(dict.fromkeys(self.classes))
@@ -321,7 +321,7 @@ class GroupSharesDisplay(Display):
         return f"{said}, 95 % interval {percent_text(self.low[row])} to {percent_text(self.high[row])}"
 
 
-def _columns(shares: Any) -> dict[str, list[Any]]:
+def _columns_as_lists(shares: Any) -> dict[str, list[Any]]:
     """The columns as lists, whatever they came in: a mapping, :class:`SharesByGroup`, or a frame."""
     if isinstance(shares, Mapping):
         table: Any = shares
@@ -361,7 +361,7 @@ def _shown_classes(of_row: Sequence[str], wanted: Sequence[Any] | None) -> list[
     return [str(name) for name in wanted]
 
 
-def _text(group: Any) -> str:
+def _group_label(group: Any) -> str:
     parts = group if isinstance(group, tuple) else (group,)
     return ", ".join("missing" if part is None else str(part) for part in parts)
 
@@ -539,7 +539,7 @@ class LearningCurveDisplay(Display):
         LearningCurveDisplay
             Itself.
         """
-        ax, colours = axes_or_new(ax), palette or Palette.of_matplotlib()
+        ax, colours = axes_or_new(ax), palette or Palette.from_matplotlib()
         hover: dict[str, list[str]] = {}
         for place, (name, points) in enumerate(self.curves.items()):
             hover[f"curve-{place}"] = self._draw(ax, name, points, colours, place)
@@ -681,7 +681,7 @@ class ProportionDisplay(Display):
         -------
         ProportionDisplay
         """
-        k = _place(class_name, bags.classes.tolist())
+        k = _class_place(class_name, bags.classes.tolist())
         scores = bag_scores(bags, probabilities)
         given, predicted = scores.given[:, k], scores.predicted[:, k]
         shown = cls(given, predicted, bags.sizes, bags.bag_ids, bags.classes.tolist()[k])
@@ -713,8 +713,8 @@ class ProportionDisplay(Display):
         ProportionDisplay
             Itself.
         """
-        ax, colours = axes_or_new(ax), palette or Palette.of_matplotlib()
-        low, high = _limits(np.concatenate([self.given, self.predicted]))
+        ax, colours = axes_or_new(ax), palette or Palette.from_matplotlib()
+        low, high = _axis_limits(np.concatenate([self.given, self.predicted]))
         ax.plot([low, high], [low, high], color=colours.soft, linewidth=1, linestyle=DASHED)
         areas = np.maximum(largest * self.sizes / self.sizes.max(), largest / 12)
         ax.scatter(self.given, self.predicted, areas, color=colours.blue, alpha=0.55, linewidths=0, gid="bags")
@@ -742,7 +742,9 @@ class ProportionDisplay(Display):
         points = (np.column_stack([self.given, self.predicted]) - low) / (high - low)
         text = _font_size(ax)
         names = [shorten(self.bag_names[bag], 24) for bag in bags]
-        sizes = [((len(name) + 1) * _LETTER * text / _side(ax), 1.15 * text / _side(ax)) for name in names]
+        sizes = [
+            ((len(name) + 1) * _LETTER * text / _axes_side(ax), 1.15 * text / _axes_side(ax)) for name in names
+        ]
         ax.scatter(
             self.given[bags],
             self.predicted[bags],
@@ -763,7 +765,7 @@ class ProportionDisplay(Display):
             shown.set_gid(f"named-{bag}")
 
 
-def _place(class_name: Hashable | None, classes: list[Hashable]) -> int:
+def _class_place(class_name: Hashable | None, classes: list[Hashable]) -> int:
     if class_name is None:
         return len(classes) - 1
     if class_name not in classes:
@@ -771,7 +773,7 @@ def _place(class_name: Hashable | None, classes: list[Hashable]) -> int:
     return classes.index(class_name)
 
 
-def _limits(shares: Array) -> tuple[float, float]:
+def _axis_limits(shares: Array) -> tuple[float, float]:
     """The range of the shares with some room, within 0 and 1 up to a point's width."""
     room = 0.04 + 0.06 * float(np.ptp(shares))
     return max(-0.04, float(shares.min()) - room), min(1.04, float(shares.max()) + room)
@@ -781,7 +783,7 @@ def _font_size(ax: Axes) -> float:
     return float(ax.xaxis.label.get_fontsize())
 
 
-def _side(ax: Axes) -> float:
+def _axes_side(ax: Axes) -> float:
     """About how many points the axes are wide and high: they are a square, with labels next to it."""
     figure, place = ax.get_figure(root=True), ax.get_position()
     assert figure is not None
@@ -906,7 +908,7 @@ class ReliabilityDisplay(Display):
         ReliabilityDisplay
             Itself.
         """
-        ax, colours = axes_or_new(ax), palette or Palette.of_matplotlib()
+        ax, colours = axes_or_new(ax), palette or Palette.from_matplotlib()
         sure, right, n = np.array(self.bins, dtype=np.float64).T
         low = max(0.0, min(sure.min(), right.min())) - 0.05
         ax.plot([low, 1], [low, 1], color=colours.soft, linewidth=1, linestyle=DASHED)

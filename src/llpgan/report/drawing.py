@@ -38,7 +38,7 @@ class Palette:
     green: str = "#00875f"
 
     @classmethod
-    def of_matplotlib(cls) -> Self:
+    def from_matplotlib(cls) -> Self:
         """Text and background as matplotlib's current style has them, so that dark styles work."""
         return cls(rcParams["text.color"], "#7f7f7f", "#7f7f7f40", rcParams["axes.facecolor"])
 
@@ -183,15 +183,15 @@ def _cost(place: Placed, placed: Sequence[Placed], named: Array, others: Array) 
     steps = np.linspace(line[0], line[1], 24)
     cost = _COSTS["outside"] * float(box.left < 0 or box.right > 1.04 or box.bottom < 0.02 or box.top > 0.99)
     cost += _COSTS["reach"] * float(np.linalg.norm(line[1] - line[0]))
-    cost += _COSTS["ring"] * float(_widened(box, _RING).holds(named).sum())
-    cost += _COSTS["point"] * float(_widened(box, 0.01).holds(others).sum()) if len(others) else 0.0
+    cost += _COSTS["ring"] * float(_enlarge_box(box, _RING).holds(named).sum())
+    cost += _COSTS["point"] * float(_enlarge_box(box, 0.01).holds(others).sum()) if len(others) else 0.0
     cost += _COSTS["crossing"] * _n_near(steps[4:], others)
     for other in placed:
-        cost += _COSTS["name"] * box.covers(_widened(other.box, 0.008))
+        cost += _COSTS["name"] * box.covers(_enlarge_box(other.box, 0.008))
         cost += _COSTS["line"] * bool(
-            _widened(box, 0.006).holds(np.linspace(other.line[0], other.line[1], 24)).any()
+            _enlarge_box(box, 0.006).holds(np.linspace(other.line[0], other.line[1], 24)).any()
         )
-        cost += _COSTS["line"] * bool(_widened(other.box, 0.006).holds(steps).any())
+        cost += _COSTS["line"] * bool(_enlarge_box(other.box, 0.006).holds(steps).any())
         cost += _COSTS["line"] * _cross(line, other.line)
     return cost
 
@@ -204,16 +204,18 @@ def _n_near(steps: Array, points: Array) -> int:
     return int((apart < _RING / 2).any(axis=0).sum())
 
 
-def _widened(box: Box, by: float) -> Box:
+def _enlarge_box(box: Box, by: float) -> Box:
     return Box(box.left - by, box.bottom - by, box.right + by, box.top + by)
 
 
 def _cross(line: Array, other: Array) -> bool:
     """Whether two segments cross: each has the other's ends on both sides."""
-    return _side(line, other[0]) != _side(line, other[1]) and _side(other, line[0]) != _side(other, line[1])
+    return _is_left(line, other[0]) != _is_left(line, other[1]) and _is_left(other, line[0]) != _is_left(
+        other, line[1]
+    )
 
 
-def _side(line: Array, point: Array) -> bool:
+def _is_left(line: Array, point: Array) -> bool:
     (x0, y0), (x1, y1) = line
     return bool((x1 - x0) * (point[1] - y0) > (y1 - y0) * (point[0] - x0))
 

@@ -155,7 +155,7 @@ class BoundsDisplay(Display):
         BoundsDisplay
             Itself.
         """
-        ax, colours = axes_or_new(ax), palette or Palette.of_matplotlib()
+        ax, colours = axes_or_new(ax), palette or Palette.from_matplotlib()
         largest = np.sort(np.argsort(-self.sizes, kind="stable")[:_MOST_LINES])
         ax.plot(
             self.ends[largest, :, 0].T,
@@ -276,7 +276,7 @@ class DifferencesDisplay(Display):
         """
         table = {"group": self.pairs, "class": self.outcomes, "share": self.differences}
         table |= {"low": self.low, "high": self.high}
-        colours = palette or Palette.of_matplotlib()
+        colours = palette or Palette.from_matplotlib()
         drawn = GroupSharesDisplay.of(table, list(dict.fromkeys(self.outcomes))).plot(ax, palette=colours)
         ax = drawn.ax_
         ax.axvline(0, color=colours.soft, linewidth=1, linestyle=DASHED)
@@ -376,7 +376,7 @@ class SensitivityDisplay(Display):
         SensitivityDisplay
             Itself.
         """
-        ax, colours = axes_or_new(ax), palette or Palette.of_matplotlib()
+        ax, colours = axes_or_new(ax), palette or Palette.from_matplotlib()
         correlations = np.linspace(0, _STRONGEST, 61)
         bias = correlations / np.sqrt(1 - correlations**2) * self.reach
         low, high = np.clip(self.difference - bias, -1, 1), np.clip(self.difference + bias, -1, 1)
@@ -493,12 +493,12 @@ class CountsPage:
     def shares_chart(self) -> Markup:
         """The share of each shown outcome in each group."""
         display = GroupSharesDisplay.of(self.shares, self.shown)
-        return _draw("shares", display, len(self.shares.groups), len(self.shown))
+        return _draw_chart("shares", display, len(self.shares.groups), len(self.shown))
 
     def differences_chart(self) -> Markup:
         """The differences between all pairs of groups."""
         n_pairs = len(list(combinations(self.shares.groups, 2)))
-        return _draw("differences", DifferencesDisplay.compute(self.shares), n_pairs, len(self.shown))
+        return _draw_chart("differences", DifferencesDisplay.compute(self.shares), n_pairs, len(self.shown))
 
     def strata_chart(self) -> Markup:
         """The share of the main outcome by stratum and group, in the largest strata."""
@@ -515,7 +515,9 @@ class CountsPage:
         }
         groups = [group_text(group) for group in self.shares.groups][:6]
         display = GroupSharesDisplay.of(table, groups)
-        chart = _draw("strata", display, len(parts), len(groups), f"share of “{shorten(str(self.main_outcome))}”")
+        chart = _draw_chart(
+            "strata", display, len(parts), len(groups), f"share of “{shorten(str(self.main_outcome))}”"
+        )
         return chart
 
     def bounds_charts(self) -> list[Markup]:
@@ -604,7 +606,7 @@ class CountsPage:
         return render_template("counts_page.html.j2", self.title, sections, page=self)
 
 
-def _draw(name: str, display: Any, n_rows: int, n_series: int, label: str = "") -> Markup:
+def _draw_chart(name: str, display: Any, n_rows: int, n_series: int, label: str = "") -> Markup:
     def draw(axes: Axes) -> Any:
         hover = display.plot(axes, palette=PAGE).hover_
         if label:

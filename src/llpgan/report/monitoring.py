@@ -107,7 +107,7 @@ class MonitorDisplay(Display):
         looks = [(i, look) for i, look in enumerate(self.snapshots) if self.figure in look.figures]
         if not looks:
             raise ValueError(f"no look has the figure {self.figure!r}")
-        ax, colours = axes_or_new(ax), palette or Palette.of_matplotlib()
+        ax, colours = axes_or_new(ax), palette or Palette.from_matplotlib()
         found = [look.figures[self.figure].as_estimate() for _, look in looks]
         low = np.array([each.low for each in found], dtype=np.float64)
         high = np.array([each.high for each in found], dtype=np.float64)
@@ -172,12 +172,12 @@ def changes_table(report: MonitorReport) -> DataTable:
         "Comparison with the reference",
         (
             Column("Figure", [kinds[c.kind] + NAMES.get(c.name, c.name) for c in order], is_number=False),
-            Column("Reference", [c.then.value for c in order], _short),
-            Column("Now", [c.now.value for c in order], _short),
-            Column("From", [c.now.low for c in order], _short),
-            Column("To", [c.now.high for c in order], _short),
-            Column("p-value", [c.p_value for c in order], _short),
-            Column("Limit", [c.limit for c in order], _short),
+            Column("Reference", [c.then.value for c in order], _format_short),
+            Column("Now", [c.now.value for c in order], _format_short),
+            Column("From", [c.now.low for c in order], _format_short),
+            Column("To", [c.now.high for c in order], _format_short),
+            Column("p-value", [c.p_value for c in order], _format_short),
+            Column("Limit", [c.limit for c in order], _format_short),
             Column("Significant", ["yes" if c.is_significant else "no" for c in order], is_number=False),
         ),
     )
@@ -203,7 +203,7 @@ def looks_table(report: MonitorReport) -> DataTable:
     )
 
 
-def _short(value: float) -> str:
+def _format_short(value: float) -> str:
     return f"{value:.3g}"
 
 

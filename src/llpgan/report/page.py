@@ -188,7 +188,7 @@ def _quality(story: ReportContent) -> str:
         rows.append(_bag_error("held-out bags", story.held_out))
     rows.append(_bag_error("overall shares for every instance, for comparison", story.overall))
     if story.labels is not None:
-        rows.append(_row("accuracy of single predictions, by labels", story.labels.accuracy))
+        rows.append(_estimate_row("accuracy of single predictions, by labels", story.labels.accuracy))
         auc = story.labels.auc
         rows += (
             []
@@ -215,10 +215,10 @@ def _quality(story: ReportContent) -> str:
 
 
 def _bag_error(what: str, scores: BagScores) -> str:
-    return _row(f"mean bag error, {what}", scores.mean_total_variation)
+    return _estimate_row(f"mean bag error, {what}", scores.mean_total_variation)
 
 
-def _row(name: str, found: Estimate) -> str:
+def _estimate_row(name: str, found: Estimate) -> str:
     return f"| {name} | {format_percent(found.value)} | {format_percent_interval(found)} |"
 
 

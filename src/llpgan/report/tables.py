@@ -86,7 +86,7 @@ class DataTable:
     def rows(self) -> Iterator[list[Cell]]:
         """What a page shows: the first rows."""
         for row in range(min(len(self), MOST_ROWS)):
-            yield [_cell(column, column.values[row]) for column in self.shown]
+            yield [_table_cell(column, column.values[row]) for column in self.shown]
 
     def csv(self) -> str:
         r"""All rows and columns as CSV.
@@ -115,7 +115,7 @@ class DataTable:
         return "data:text/csv;charset=utf-8;base64," + b64encode(self.csv().encode("utf-8-sig")).decode()
 
 
-def _cell(column: Column, value: Any) -> Cell:
+def _table_cell(column: Column, value: Any) -> Cell:
     key = f"{value:.6g}" if column.is_number and isinstance(value, int | float) else ""
     return Cell("" if value is None else column.form(value), key, column.is_number)
 
@@ -253,16 +253,16 @@ def differences_table(found: GroupShares) -> DataTable:
             Column("Group", [group_text(row[0]) for row in rows], is_number=False),
             Column("Minus", [group_text(row[1]) for row in rows], is_number=False),
             Column("Class", [str(row[2]) for row in rows], is_number=False),
-            Column("Difference", [row[3].value for row in rows], _points),
+            Column("Difference", [row[3].value for row in rows], _percentage_points),
             *(
-                Column(head, [getattr(row[3], end) for row in rows], _points)
+                Column(head, [getattr(row[3], end) for row in rows], _percentage_points)
                 for head, end in zip(("From", "To"), ends, strict=False)
             ),
         ),
     )
 
 
-def _points(difference: float) -> str:
+def _percentage_points(difference: float) -> str:
     return f"{100 * difference:+.1f}"
 
 

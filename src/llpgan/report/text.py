@@ -79,16 +79,16 @@ def summarize(story: ReportContent) -> str:
         f"{story.method} learned from {format_count(story.n_instances)} instances in {bags}, of which only the "
         f"shares of {len(story.classes)} classes were known",
         as_sentence(story.origin),
-        f"Its mean error on these bags is {_error(story.scores)}; that of predicting the overall shares for "
-        f"every instance is {_error(story.overall)}",
+        f"Its mean error on these bags is {_format_error(story.scores)}; that of predicting the overall shares "
+        f"for every instance is {_format_error(story.overall)}",
     ]
     if story.held_out is not None:
         n_held_out = format_count(len(story.held_out.kl))
-        sentences.append(f"On {n_held_out} held-out bags, its mean error is {_error(story.held_out)}")
+        sentences.append(f"On {n_held_out} held-out bags, its mean error is {_format_error(story.held_out)}")
     return " ".join(f"{said}." for said in sentences if said)
 
 
-def _error(scores: BagScores) -> str:
+def _format_error(scores: BagScores) -> str:
     return format_percent(scores.mean_total_variation.value)
 
 

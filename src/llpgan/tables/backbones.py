@@ -93,11 +93,11 @@ class ImagePreprocessing:
 
     def __call__(self, image: Image.Image) -> Floats:
         """Return the input of the network, of shape (3, height, width)."""
-        pixels = np.asarray(self.cropped(image), dtype=np.float32) / 255
+        pixels = np.asarray(self.crop_image(image), dtype=np.float32) / 255
         mean, std = np.asarray(self.mean, dtype=np.float32), np.asarray(self.std, dtype=np.float32)
         return np.ascontiguousarray(((pixels - mean) / std).transpose(2, 0, 1))
 
-    def cropped(self, image: Image.Image) -> Image.Image:
+    def crop_image(self, image: Image.Image) -> Image.Image:
         """Return the image in colour, in the size of the input.
 
         Parameters
@@ -206,15 +206,15 @@ def load_backbone(
     if isinstance(given, str | Path):
         loaded = _load_named(str(given), preprocess, size, device, precision)
     elif hasattr(given, "state_dict") and callable(given):
-        own = preprocess or _of_config(
+        own = preprocess or _read_config(
             getattr(given, "pretrained_cfg", None) or getattr(given, "default_cfg", None)
         )
-        own = _resized(own or ImagePreprocessing(), size)
+        own = _set_size(own or ImagePreprocessing(), size)
         loaded = module_backbone(type(given).__name__, given, own, device, precision)
     elif callable(given):
         name = getattr(given, "__name__", type(given).__name__)
         loaded = Backbone(
-            name, "texts" if preprocess is None else "images", given, None, _resized(preprocess, size)
+            name, "texts" if preprocess is None else "images", given, None, _set_size(preprocess, size)
         )
     else:
         raise TypeError(f"backbone must be a name ({_NAMES}), a torch module or a function, got {given!r}")
@@ -250,10 +250,10 @@ def _load_named(name: str, preprocess: Any, size: tuple[int, int] | None, device
         return _onnx(Path(name), preprocess, size)
     else:
         raise ValueError(f"there is no backbone {name!r}; give {_NAMES}")
-    return module_backbone(name, module, _resized(preprocess or own, size), device, precision, source)
+    return module_backbone(name, module, _set_size(preprocess or own, size), device, precision, source)
 
 
-def _resized(preprocess: Any, size: tuple[int, int] | None) -> Any:
+def _set_size(preprocess: Any, size: tuple[int, int] | None) -> Any:
     if size is None or preprocess is None:
         return preprocess
     if not isinstance(preprocess, ImagePreprocessing):
@@ -324,12 +324,12 @@ def _timm(name: str) -> tuple["nn.Module", ImagePreprocessing, str]:
     timm = _import("timm", name, "timm")
     module = timm.create_model(name.removeprefix("timm:"), pretrained=True, num_classes=0)
     config = timm.data.resolve_model_data_config(module)
-    preprocess = _of_config(config)
+    preprocess = _read_config(config)
     assert preprocess is not None
     return module, preprocess, "timm"
 
 
-def _of_config(config: Any) -> ImagePreprocessing | None:
+def _read_config(config: Any) -> ImagePreprocessing | None:
     """The preprocessing of a configuration as timm's networks have it."""
     if config is None:
         return None
@@ -423,7 +423,7 @@ def _onnx(path: Path, preprocess: Any, size: tuple[int, int] | None) -> Backbone
     def run(batch: Floats) -> Array:
         return _vectors(session.run(None, {given.name: batch})[0])
 
-    return Backbone(path.name, "images", run, digest, _resized(preprocess or own, size), weights=str(path))
+    return Backbone(path.name, "images", run, digest, _set_size(preprocess or own, size), weights=str(path))
 
 
 def onnx_session(runtime: Any, path: Path) -> Any:

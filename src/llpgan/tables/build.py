@@ -75,7 +75,7 @@ class Survey:
         self.bags = SeenBags(spec.bag_columns(stream))
         self.labels = Labels(str(spec.label)) if n_classes is None else None
         self._totals = Growing(1, np.float64)
-        self.reserved = spec.reserved(stream)
+        self.reserved = spec.reserved_columns(stream)
         self.is_table = stream.shape is None and spec.image is None and stream.image is None
         self.texts = [] if only_bags else learn_texts(spec)
         names = self._names() if self.is_table and not only_bags else []
@@ -88,7 +88,7 @@ class Survey:
 
     def _names(self) -> list[str]:
         with naming_source(self.stream.name):
-            return self.columns.chosen(self.stream.schema.names, [*self.reserved, *self.spec.texts])
+            return self.columns.choose(self.stream.schema.names, [*self.reserved, *self.spec.texts])
 
     def add(self, rows: Rows) -> None:
         """A block of the rows."""
@@ -135,7 +135,7 @@ class Survey:
 
     def positions(self, rows: Rows) -> Index:
         """For each row the position of its bag in ``bag_ids``."""
-        found = self.bags.of(rows)
+        found = self.bags.number_bags(rows)
         if len(self.bags.place) > len(self.bag_ids):
             raise refuse_changed(self.stream)
         rank = np.empty_like(self._order)
@@ -145,14 +145,14 @@ class Survey:
     def shares_of_labels(self) -> Shares:
         """The share of each label in each bag."""
         assert self.labels is not None
-        classes, counts = self.labels.sorted(len(self._order))
+        classes, counts = self.labels.sort_classes(len(self._order))
         return shares_from_label_counts(counts[self._order], classes, self.stream.name)
 
     def settle(self, shares: Shares) -> None:
         """Refuse columns that look like the label, and choose the encoder."""
         self.shares = shares
         with naming_source(self.stream.name):
-            encoder = self._first or TableEncoder.of(self.summaries.values(), self.columns, self.texts)
+            encoder = self._first or TableEncoder.from_summaries(self.summaries.values(), self.columns, self.texts)
             self.unsuspected = [name for name, few in self.few.items() if not self._is_suspect(name, few)]
         if isinstance(encoder, TableEncoder) or (isinstance(encoder, ImageEncoder) and encoder.differing):
             for note in encoder.notes:
@@ -190,19 +190,19 @@ def learn_encoder(rows: Rows, spec: TableSpec, reserved: Sequence[str]) -> Encod
     """What rows ask for: arrays as they are, images of a column of paths, or the columns of a table."""
     image = spec.image or rows.image
     if spec.features is not None:
-        return FeatureEncoder.learned(rows, image or "", spec.features, spec.image_size)
+        return FeatureEncoder.learn(rows, image or "", spec.features, spec.image_size)
     if rows.array is not None:
-        return ArrayEncoder.learned(rows)
+        return ArrayEncoder.learn(rows)
     if image is not None:
         with check_argument("image"):
-            return ImageEncoder.learned(rows, image, spec.image_size)
+            return ImageEncoder.learn(rows, image, spec.image_size)
     with naming_source(rows.name):
-        return TableEncoder.learned(rows.table, spec.columns, reserved)
+        return TableEncoder.learn(rows.table, spec.columns, reserved)
 
 
 def learn_texts(spec: TableSpec) -> list[Text]:
     """The encoders of the columns of texts."""
-    return [Text.of_backbone(column, spec.features or WORDLLAMA) for column in spec.texts]
+    return [Text.from_backbone(column, spec.features or WORDLLAMA) for column in spec.texts]
 
 
 def refuse_changed(stream: RowStream) -> ValueError:
@@ -232,7 +232,7 @@ def bags_from_tables(source: Any, spec: TableSpec) -> Bags:
     from llpgan.tables.store import is_store, open_store_alone
 
     if is_store(source):
-        return open_store_alone(source, spec.given())
+        return open_store_alone(source, spec.given_options())
     survey = survey_rows(read_whole(open_rows_of_spec(source, spec)), spec)
     ((bag_index, instances, weights),) = encode_blocks(survey)
     bags = Bags(

@@ -59,7 +59,7 @@ def is_time(column: pa.ChunkedArray) -> bool:
     return bool(pa.types.is_temporal(column.type))
 
 
-def is_number(column: pa.ChunkedArray) -> bool:
+def is_numeric(column: pa.ChunkedArray) -> bool:
     """Whether the values are numbers or yes and no, also where they are held as codes."""
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     tests = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_boolean)
@@ -76,7 +76,7 @@ def has_more_values_than(column: pa.ChunkedArray, number: int) -> bool:
         return False
     first_rows = column.slice(0, _FIRST_ROWS)
     return any(
-        pc.count_distinct(_without_nan(plain_values(part))).as_py() > number for part in (first_rows, column)
+        pc.count_distinct(_nan_as_missing(plain_values(part))).as_py() > number for part in (first_rows, column)
     )
 
 
@@ -143,13 +143,13 @@ def as_days(name: str, column: pa.ChunkedArray) -> Values:
     """
     column = plain_values(column)
     if is_text(column):
-        column = _moments(name, column)
+        column = _measure_times(name, column)
     if pa.types.is_null(column.type):
         return np.full(len(column), np.nan)
     if pa.types.is_date(column.type):
         return _floats(column.cast(pa.date32()).cast(pa.int32()).cast(pa.float64()))
     if pa.types.is_timestamp(column.type) or pa.types.is_duration(column.type) or pa.types.is_time(column.type):
-        wide = column.cast(_in_seconds_or_finer(column.type))
+        wide = column.cast(_as_wide_integer(column.type))
         return _floats(wide.cast(pa.int64()).cast(pa.float64(), safe=False)) / (_ticks(column.type) * _DAY)
     raise ValueError(f"column {name!r} holds {column.type}: it cannot be read as dates")
 
@@ -184,18 +184,18 @@ def is_number_text(text: str) -> bool:
     return re.match(_NUMBER, text) is not None
 
 
-def _without_nan(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def _nan_as_missing(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.if_else(pc.is_nan(column), None, column) if pa.types.is_floating(column.type) else column
 
 
 def _text_of_floats(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    column = _without_nan(column)
+    column = _nan_as_missing(column)
     whole = pc.and_(pc.equal(pc.round(column), column), pc.less(pc.abs(column), _WHOLE))
     integers = pc.if_else(whole, column, None).cast(pa.int64()).cast(pa.string())
     return pc.coalesce(integers, column.cast(pa.string()))
 
 
-def _moments(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
+def _measure_times(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
     if _has_moments(column):
         return column.cast(pa.timestamp("s"))
     if match_all(column, _DOTTED_DATE):
@@ -260,7 +260,7 @@ def _ticks(kind: Any) -> float:
     return {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}[kind.unit]
 
 
-def _in_seconds_or_finer(kind: Any) -> pa.DataType:
+def _as_wide_integer(kind: Any) -> pa.DataType:
     """The same values in a type that is as wide as an integer of 64 bits."""
     if pa.types.is_time32(kind):
         return pa.int32()
@@ -426,7 +426,7 @@ class ColumnSummary:
 
     Examples
     --------
-    >>> ColumnSummary.of("age", pa.chunked_array([[20.0, 60.0, None]])).numbers().median
+    >>> ColumnSummary.from_column("age", pa.chunked_array([[20.0, 60.0, None]])).numbers().median
     40.0
     """
 
@@ -443,7 +443,7 @@ class ColumnSummary:
         self._texts: Texts | None = None
 
     @classmethod
-    def of(cls, name: str, column: pa.ChunkedArray, kind: Kind | None = None) -> Self:
+    def from_column(cls, name: str, column: pa.ChunkedArray, kind: Kind | None = None) -> Self:
         """Of a column that is in memory as a whole."""
         summary = cls(name, kind)
         summary.add(column)
@@ -483,13 +483,13 @@ class ColumnSummary:
         try:
             self._add_values(column, chance)
         except RowError as error:
-            raise self._in_file(error) from None
+            raise self._locate_in_file(error) from None
 
     def _begin(self, column: pa.ChunkedArray) -> None:
         self.type, self.first = column.type, column[0].as_py()
         has_texts = is_text(column)
         kind = self.kind or ("date" if is_time(column) else None)
-        if kind is None and (has_texts or is_number(column)):
+        if kind is None and (has_texts or is_numeric(column)):
             kind = "number"  # of texts too, until one is none
         self._numbers = Numbers(READ[kind]) if kind in READ else None
         if self.kind == "category" or (self.kind is None and has_texts):
@@ -516,9 +516,9 @@ class ColumnSummary:
         try:
             as_numbers(self.name, column)
         except RowError as error:
-            self._not_a_number = self._in_file(error)
+            self._not_a_number = self._locate_in_file(error)
 
-    def _in_file(self, error: RowError) -> RowError:
+    def _locate_in_file(self, error: RowError) -> RowError:
         """The error with the number that its row has in the source."""
         row = error.row if self._rows is None else int(self._rows[error.row])
         return RowError(error.column, self._first_row + row, error.why)

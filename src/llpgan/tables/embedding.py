@@ -193,7 +193,7 @@ class Embedding(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 if following < len(instances):
                     read.append(reader.submit(self._read, instances, following, cache))
                 if missing:
-                    vectors = self._checked(self.backbone_.run(batch), len(missing))
+                    vectors = self._check_vectors(self.backbone_.run(batch), len(missing))
                     cache.add([keys[place] for place in missing], vectors)
                     for place, vector in zip(missing, vectors, strict=True):
                         found[place] = vector
@@ -213,7 +213,7 @@ class Embedding(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         images = [preprocess(as_image(some[place])) for place in missing]
         return found, missing, np.stack(images), keys
 
-    def _checked(self, vectors: Any, n_rows: int) -> NDArray[np.float32]:
+    def _check_vectors(self, vectors: Any, n_rows: int) -> NDArray[np.float32]:
         found = np.asarray(vectors, dtype=np.float32)
         name = self.backbone_.name
         if found.ndim != 2 or len(found) != n_rows:
@@ -275,7 +275,7 @@ class FeatureEncoder:
     n_features: int
 
     @classmethod
-    def learned(cls, rows: Rows, column: str, backbone: str, size: tuple[int, int] | None = None) -> Self:
+    def learn(cls, rows: Rows, column: str, backbone: str, size: tuple[int, int] | None = None) -> Self:
         """Learn nothing from the rows but that they hold images."""
         found = _load_once(backbone, None, size)
         if found.kind != "images":
@@ -307,8 +307,8 @@ class FeatureEncoder:
     def encode(self, rows: Rows) -> NDArray[np.float32]:
         """Compute the features of images, of shape (n_samples, n_features), or read them from the cache."""
         if rows.array is not None:
-            return features_of(self, rows.array)
-        return features_of(self, [ImageFile(*found) for found in image_paths(rows, rows.image or self.column)])
+            return embed_features(self, rows.array)
+        return embed_features(self, [ImageFile(*found) for found in image_paths(rows, rows.image or self.column)])
 
     def read_images(self, rows: Rows, positions: NDArray[np.int64], which: Sequence[int]) -> list[Array]:
         """Some of the images at these positions of the rows, as bytes (height, width, 3), to be shown."""
@@ -340,12 +340,12 @@ class Text(ColumnEncoder):
     n_features: int
 
     @classmethod
-    def of(cls, summary: ColumnSummary, min_count: int, max_categories: int) -> Self:
+    def from_summary(cls, summary: ColumnSummary, min_count: int, max_categories: int) -> Self:
         """Use the usual network for texts."""
-        return cls.of_backbone(summary.name, WORDLLAMA)
+        return cls.from_backbone(summary.name, WORDLLAMA)
 
     @classmethod
-    def of_backbone(cls, name: str, backbone: str) -> Self:
+    def from_backbone(cls, name: str, backbone: str) -> Self:
         """Use a network by its name."""
         found = _load_once(backbone, None, None)
         if found.kind != "texts":
@@ -365,19 +365,19 @@ class Text(ColumnEncoder):
 
     def write(self, column: pa.ChunkedArray, out: Array) -> None:
         """The features of each text, scaled."""
-        vectors = features_of(self, as_text(self.name, column).fill_null("").to_pylist())
+        vectors = embed_features(self, as_text(self.name, column).fill_null("").to_pylist())
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         out[:] = vectors * (np.sqrt(self.n_features) / np.where(lengths > 0, lengths, 1))
 
 
-def features_of(encoder: FeatureEncoder | Text, instances: Sequence[Any] | Array) -> NDArray[np.float32]:
+def embed_features(encoder: FeatureEncoder | Text, instances: Sequence[Any] | Array) -> NDArray[np.float32]:
     """The features of instances by the network of an encoder."""
     embedding = Embedding(encoder.backbone, verbose=True)
-    embedding.backbone_ = backbone_of(encoder)
+    embedding.backbone_ = load_encoder_backbone(encoder)
     return embedding.transform(instances)
 
 
-def backbone_of(encoder: FeatureEncoder | Text) -> Backbone:
+def load_encoder_backbone(encoder: FeatureEncoder | Text) -> Backbone:
     """Load the network of an encoder; one with other weights is refused."""
     backbone = _load_once(encoder.backbone, getattr(encoder, "preprocess", None), None)
     if backbone.digest != encoder.digest:

@@ -18,8 +18,8 @@ from llpgan.tables.columns import (
     as_days,
     as_numbers,
     as_text,
-    is_number,
     is_number_text,
+    is_numeric,
     is_text,
     is_time,
     looks_like_dates,
@@ -48,7 +48,7 @@ class ColumnEncoder:
 
     @classmethod
     @abstractmethod
-    def of(cls, summary: ColumnSummary, min_count: int, max_categories: int) -> Self:
+    def from_summary(cls, summary: ColumnSummary, min_count: int, max_categories: int) -> Self:
         """What there is to learn from what is known of the training rows."""
 
     @property
@@ -74,7 +74,7 @@ class Number(ColumnEncoder):
     tells_missing: bool
 
     @classmethod
-    def of(cls, summary: ColumnSummary, min_count: int, max_categories: int) -> Self:
+    def from_summary(cls, summary: ColumnSummary, min_count: int, max_categories: int) -> Self:
         """Median, mean and standard deviation."""
         n_missing, median, mean, scale = summary.numbers()
         return cls(summary.name, median, mean, scale if scale > 1e-9 * abs(mean) else 1.0, n_missing >= min_count)
@@ -121,7 +121,7 @@ class Category(ColumnEncoder):
     tells_missing: bool
 
     @classmethod
-    def of(cls, summary: ColumnSummary, min_count: int, max_categories: int) -> Self:
+    def from_summary(cls, summary: ColumnSummary, min_count: int, max_categories: int) -> Self:
         """The values that are frequent enough, in alphabetical order."""
         counts, n_missing = summary.texts()
         by_count = sorted(counts, key=_rarest_last)
@@ -226,11 +226,11 @@ class Columns:
             number = getattr(self, name)
             if isinstance(number, bool) or not isinstance(number, int) or number < 1:
                 raise ValueError(f"{name} must be a whole number of at least 1, got {number!r}")
-        if twice := [name for name in self._typed() if self._typed().count(name) > 1]:
+        if twice := [name for name in self._listed_columns() if self._listed_columns().count(name) > 1]:
             raise ValueError(
                 f"column {twice[0]!r} is given two kinds: numbers, categories and dates exclude each other"
             )
-        if both := set(self.drop) & {*self._typed(), *(self.only or ())}:
+        if both := set(self.drop) & {*self._listed_columns(), *(self.only or ())}:
             raise ValueError(f"column {min(both)!r} is both asked for and left out (drop)")
 
     def _check_names(self, option: str) -> None:
@@ -257,7 +257,7 @@ class Columns:
             **dict.fromkeys(self.dates, "date"),
         }
 
-    def chosen(self, available: Sequence[str], reserved: Sequence[str]) -> list[str]:
+    def choose(self, available: Sequence[str], reserved: Sequence[str]) -> list[str]:
         """Return the columns to learn from.
 
         Parameters
@@ -277,16 +277,16 @@ class Columns:
         ValueError
             If a named column does not exist or is reserved.
         """
-        for name in (*(self.only or ()), *self.drop, *self._typed()):
+        for name in (*(self.only or ()), *self.drop, *self._listed_columns()):
             if name not in available:
                 raise ValueError(f"no column {name!r}{did_you_mean(name, available)}")
-        for name in (*(self.only or ()), *self._typed()):
+        for name in (*(self.only or ()), *self._listed_columns()):
             if name in reserved:
                 raise ValueError(f"column {name!r} is the bag or the label, which cannot be a feature")
-        wanted = available if self.only is None else {*self.only, *self._typed()}
+        wanted = available if self.only is None else {*self.only, *self._listed_columns()}
         return [name for name in available if name in wanted and name not in {*self.drop, *reserved}]
 
-    def _typed(self) -> tuple[str, ...]:
+    def _listed_columns(self) -> tuple[str, ...]:
         return (*self.numbers, *self.categories, *self.dates)
 
 
@@ -304,7 +304,7 @@ def choose_encoder(summary: ColumnSummary, columns: Columns) -> ColumnEncoder:
     if kind is None:
         _leave_out_if_constant(summary)
         kind = _kind_seen(summary, columns.max_categories)
-    return ENCODERS[kind].of(summary, columns.min_count, columns.max_categories)
+    return ENCODERS[kind].from_summary(summary, columns.min_count, columns.max_categories)
 
 
 def _kind_seen(summary: ColumnSummary, most: int) -> Kind:
@@ -312,7 +312,7 @@ def _kind_seen(summary: ColumnSummary, most: int) -> Kind:
         return _kind_of_text(summary, most)
     if is_time(summary):
         return "date"
-    if not is_number(summary):
+    if not is_numeric(summary):
         raise unknown_type(summary)
     if pa.types.is_integer(summary.type):
         _leave_out_if_running_number(summary)
@@ -493,7 +493,7 @@ class TableEncoder:
     --------
     >>> from llpgan.tables import open_rows
     >>> people = {"age": [20, 60, None], "city": ["Rome", "Oslo", "Rome"], "note": ["-", "-", "-"]}
-    >>> encoder = TableEncoder.learned(open_rows(people).table, Columns(min_count=1))
+    >>> encoder = TableEncoder.learn(open_rows(people).table, Columns(min_count=1))
     >>> encoder.features
     ('age', 'age=(missing)', 'city=Oslo', 'city=Rome')
     >>> encoder.left_out
@@ -509,7 +509,7 @@ class TableEncoder:
     readings: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def learned(cls, table: pa.Table, columns: Columns | None = None, reserved: Sequence[str] = ()) -> Self:
+    def learn(cls, table: pa.Table, columns: Columns | None = None, reserved: Sequence[str] = ()) -> Self:
         """Learn an encoder from the training rows.
 
         Parameters
@@ -527,12 +527,16 @@ class TableEncoder:
             The encoder.
         """
         columns = columns or Columns()
-        names = columns.chosen(table.column_names, reserved)
+        names = columns.choose(table.column_names, reserved)
         kinds = columns.kinds()
-        return cls.of([ColumnSummary.of(name, table[name], kinds.get(name)) for name in names], columns)
+        return cls.from_summaries(
+            [ColumnSummary.from_column(name, table[name], kinds.get(name)) for name in names], columns
+        )
 
     @classmethod
-    def of(cls, summaries: Iterable[ColumnSummary], columns: Columns, texts: Sequence[ColumnEncoder] = ()) -> Self:
+    def from_summaries(
+        cls, summaries: Iterable[ColumnSummary], columns: Columns, texts: Sequence[ColumnEncoder] = ()
+    ) -> Self:
         """Make an encoder from summaries of the columns.
 
         Parameters

@@ -92,7 +92,7 @@ class ImageEncoder:
     differing: tuple[int, int] | None = None
 
     @classmethod
-    def learned(cls, rows: Rows, column: str, size: tuple[int, int] | None = None) -> "ImageEncoder":
+    def learn(cls, rows: Rows, column: str, size: tuple[int, int] | None = None) -> "ImageEncoder":
         """In grey if the first image is; of the size (height, width) that is given, or that all images have.
 
         If sizes differ, images are brought to the median height and width, of which the shorter is at most 64.
@@ -101,10 +101,10 @@ class ImageEncoder:
         channels = 1 if first.mode in _GREY else 3
         if size is not None:
             return cls(column, (channels, *size), resize=True)
-        sizes = {(first.height, first.width), *_sizes(rows, column)}
+        sizes = {(first.height, first.width), *_image_sizes(rows, column)}
         if len(sizes) == 1:
             return cls(column, (channels, first.height, first.width))
-        middle = np.median([*_sizes(rows, column)], axis=0)
+        middle = np.median([*_image_sizes(rows, column)], axis=0)
         height, width = (max(1, round(side * min(1, _SHORTER_SIDE / middle.min()))) for side in middle.tolist())
         sides = [side for pair in sizes for side in pair]
         return cls(column, (channels, height, width), resize=True, differing=(min(sides), max(sides)))
@@ -139,7 +139,7 @@ class ImageEncoder:
     def encode(self, rows: Rows) -> Bytes:
         """(N, channels, height, width)."""
         if rows.array is not None:
-            return self._checked(rows.array, rows.name)
+            return self._check_images(rows.array, rows.name)
         images = np.empty((len(rows), *self.shape), dtype=np.uint8)
         turned_grey = []
         for row, (path, where) in enumerate(image_paths(rows, rows.image or self.column)):
@@ -156,7 +156,7 @@ class ImageEncoder:
             )
         return images
 
-    def _checked(self, array: Bytes, name: str) -> Bytes:
+    def _check_images(self, array: Bytes, name: str) -> Bytes:
         """Images that are bytes already are not encoded at all."""
         if array.shape[1:] != self.shape or array.dtype != np.uint8:
             raise ValueError(
@@ -191,7 +191,7 @@ def image_paths(rows: Rows, column: str) -> Iterator[tuple[Path, str]]:
         yield rows.folder / str(path.as_py()), where
 
 
-def _sizes(rows: Rows, column: str) -> Iterator[tuple[int, int]]:
+def _image_sizes(rows: Rows, column: str) -> Iterator[tuple[int, int]]:
     """Height and width of the images from their headers; unreadable files are reported when they are read."""
     for path, _ in image_paths(rows, column):
         with suppress(OSError, SyntaxError, ValueError, Image.DecompressionBombError):

@@ -88,7 +88,7 @@ class BagTable:
     file: str
 
     @classmethod
-    def of(
+    def from_table(
         cls,
         table: pa.Table,
         bag: Sequence[str],
@@ -123,7 +123,7 @@ class BagTable:
         _refuse_total(numbers, classes, file)
         return cls(ids, numbers[np.argsort(index)], tuple(classes), file)
 
-    def rows_of(self, bag_ids: Sequence[Hashable], instances_file: str) -> ShareArray:
+    def find_rows(self, bag_ids: Sequence[Hashable], instances_file: str) -> ShareArray:
         """The row of each bag of instances. Bags without a row are refused; rows without a bag get a word."""
         place = {bag: row for row, bag in enumerate(self.ids)}
         lacking = [bag for bag in bag_ids if bag not in place]
@@ -245,11 +245,11 @@ class SeenBags:
 
     def add(self, rows: Rows) -> PartBags:
         """Some rows more."""
-        found = self.of(rows)
+        found = self.number_bags(rows)
         self.counts.add(found.places, np.bincount(found.of_row)[:, None])
         return found
 
-    def of(self, rows: Rows) -> PartBags:
+    def number_bags(self, rows: Rows) -> PartBags:
         """The bags of rows; new ones get the next place."""
         of_row, ids = bag_keys(rows.table, self.columns, rows.name, rows.first_row)
         return PartBags(of_row, np.array([self.place.setdefault(bag, len(self.place)) for bag in ids]))
@@ -331,7 +331,7 @@ class Labels:
         if len(self.coded.codes) > MOST_LABELS:
             raise ValueError(f"column {self.column!r} has more than {MOST_LABELS:,} values: it is no label")
 
-    def sorted(self, n_bags: int) -> tuple[NDArray[Any], Index]:
+    def sort_classes(self, n_bags: int) -> tuple[NDArray[Any], Index]:
         """The classes in order, and the counts (bags, classes)."""
         classes = sorted(self.coded.codes)
         return np.array(classes), self.coded.table(n_bags)[:, [self.coded.codes[name] for name in classes]]
@@ -416,7 +416,9 @@ def read_bag_tables(stream: RowStream, spec: TableSpec) -> dict[str, BagTable]:
     """The tables of proportions, counts or bounds; their columns of bags are read as those of the rows."""
     bag_columns = spec.bag_columns(stream)
     text = [name for name in bag_columns if is_text(stream.schema.field(name))]
-    tables = {name: _read(given, name, bag_columns, text, spec) for name, given in spec.tables_of_bags.items()}
+    tables = {
+        name: _read_bag_table(given, name, bag_columns, text, spec) for name, given in spec.tables_of_bags.items()
+    }
     first = next(iter(tables.values()))
     for table in tables.values():
         if table.classes != first.classes:
@@ -426,13 +428,15 @@ def read_bag_tables(stream: RowStream, spec: TableSpec) -> dict[str, BagTable]:
     return tables
 
 
-def _read(given: Any, what: str, bag_columns: Sequence[str], text: Sequence[str], spec: TableSpec) -> BagTable:
+def _read_bag_table(
+    given: Any, what: str, bag_columns: Sequence[str], text: Sequence[str], spec: TableSpec
+) -> BagTable:
     file = source_name(given, f"the table of {what}")
     refuse_empty_path(given, what)
     if isinstance(given, str | Path) and Path(given).is_file():
         return _as_bag_table(read_table(given, text, bag_columns), what, bag_columns, spec, file)
     with check_argument(what):
-        frame = _with_bags_as_columns(given, bag_columns)
+        frame = _bags_as_columns(given, bag_columns)
         table = read_table(frame, text, bag_columns)
         return _as_bag_table(table, what, bag_columns, spec, file, _names_as_given(frame))
 
@@ -455,10 +459,10 @@ def _as_bag_table(
         if what == "proportions" and not (spec.partial or spec.within):
             with naming_source(file):
                 table = _add_complement(table, bag, file)
-    return BagTable.of(table, bag, classes, file, names)
+    return BagTable.from_table(table, bag, classes, file, names)
 
 
-def _with_bags_as_columns(frame: Any, bag_columns: Sequence[str]) -> Any:
+def _bags_as_columns(frame: Any, bag_columns: Sequence[str]) -> Any:
     """A frame whose index says the bag, as that of a cross table does, with the index as columns."""
     if hasattr(frame, "iloc") and not hasattr(frame, "columns"):
         raise TypeError("a table has one row per bag and one column per class, not a single column: see unstack()")
@@ -484,7 +488,7 @@ def shares_from_tables(
 ) -> Shares:
     """What such tables say of the bags of a source."""
     first = next(iter(tables.values()))
-    rows = {name: table.rows_of(bag_ids, source) for name, table in tables.items()}
+    rows = {name: table.find_rows(bag_ids, source) for name, table in tables.items()}
     if "proportions" in rows:
         rows["proportions"] = _shares_from_percentages(rows["proportions"], first.file)
     if "counts" in rows:

@@ -29,7 +29,7 @@ def refuse_leaking_counts(
     of the column's values; rows where it is missing do not count.
     """
     named = _named_after(name, classes) if counts.shape[1] == 2 else ""
-    if why := named or _shares_of(counts, proportions, classes):
+    if why := named or _format_shares(counts, proportions, classes):
         raise ValueError(
             f"column {name!r} looks like the label: {why}. Say so (label {name}), which keeps it out of the "
             f"features, or name it among the {'categories' if text else 'numbers'} to learn from it all the same"
@@ -41,7 +41,7 @@ def warn_of_determining(
 ) -> None:
     """Warn of columns whose means over bags (bags, encoded columns) nearly determine the bags' shares."""
     for name, of_column in means.items():
-        if (explained := explained_share(of_column, proportions, sizes)) > _NEARLY_ALL:
+        if (explained := explained_by_values(of_column, proportions, sizes)) > _NEARLY_ALL:
             _warn(name, explained)
 
 
@@ -56,19 +56,19 @@ def warn_of_likely_label(name: str, counts: NDArray[np.int64], proportions: NDAr
     sizes = counts.sum(axis=1)
     known = sizes > 0
     shares = counts[known, :-1] / sizes[known, None]
-    explained = explained_share(shares, proportions[known], sizes[known])
+    explained = explained_by_values(shares, proportions[known], sizes[known])
     if explained > _MUCH:
         _warn(name, explained)
     return explained > _MUCH
 
 
-def explained_share(
+def explained_by_values(
     values: NDArray[np.float64], proportions: NDArray[np.float64], weights: NDArray[np.int64]
 ) -> float:
     """R² of the bags' shares by values of the bags, adjusted for how many there are; 0 where bags are too few.
 
     >>> shares = np.linspace(0.2, 0.8, 12)
-    >>> round(explained_share(3 * shares[:, None], np.column_stack([shares, 1 - shares]), np.full(12, 5)), 3)
+    >>> round(explained_by_values(3 * shares[:, None], np.column_stack([shares, 1 - shares]), np.full(12, 5)), 3)
     1.0
     """
     values = values[:, np.ptp(values, axis=0) > 0]
@@ -115,7 +115,7 @@ def _named_after(name: str, classes: Sequence[str]) -> str:
     return f"it is named after the class {named[0]!r}" if named else ""
 
 
-def _shares_of(counts: NDArray[np.int64], proportions: NDArray[np.float64], classes: Sequence[str]) -> str:
+def _format_shares(counts: NDArray[np.int64], proportions: NDArray[np.float64], classes: Sequence[str]) -> str:
     sizes = counts.sum(axis=1)
     known = sizes > 0
     found = []

@@ -179,7 +179,7 @@ class MarginalTables:
         numbers = np.column_stack(given) if given else np.zeros((len(rows), 0))
         for row in np.flatnonzero(np.isnan(numbers).any(axis=1)).tolist():
             raise ValueError(f"{rows.name}: row {row} has no count of class {names[_first_nan(numbers[row])]!r}")
-        values = _values_of(keys)
+        values = _column_values(keys)
         counts = _cells(rows.name, values, keys, numbers)
         if threshold == 0:
             counts = {pair: np.nan_to_num(cells) for pair, cells in counts.items()}
@@ -293,7 +293,7 @@ class MarginalTables:
         ranges = {pair: self._range_of_column(name, *pair) for pair in self.pairs if name in pair}
         for (one, (low, _)), (other, (_, high)) in product(ranges.items(), ranges.items()):
             for place, k in np.argwhere(low > high + _ROUNDING * np.maximum(1, np.abs(high)))[:1].tolist():
-                counts = [np.nansum(self._by_value(name, *pair)[place, :, k]) for pair in (one, other)]
+                counts = [np.nansum(self._index_by_value(name, *pair)[place, :, k]) for pair in (one, other)]
                 value, cause = (
                     f"{name}={self.values[name][place]!r}",
                     "" if self.sd else "; give sd, if counts are noisy",
@@ -306,13 +306,13 @@ class MarginalTables:
 
     def _range_of_column(self, name: str, first: str, second: str) -> tuple[Table, Table]:
         """The fewest and the most rows that may have each value of a column, by class, as one table says."""
-        cells = self._by_value(name, first, second)
+        cells = self._index_by_value(name, first, second)
         sums, left_out = np.nansum(cells, axis=1), np.isnan(cells).sum(axis=1)
         noise = _CHANCE * self.sd
         slack = noise * np.sqrt(cells.shape[1])
         return sums - slack, sums + slack + left_out * (self.threshold + noise * np.sqrt(cells.shape[2]))
 
-    def _by_value(self, name: str, first: str, second: str) -> Table:
+    def _index_by_value(self, name: str, first: str, second: str) -> Table:
         """(values of the column, values of the other, classes): the counts of a pair of columns."""
         cells = self.counts[first, second]
         return cells if name == first else cells.swapaxes(0, 1)
@@ -331,10 +331,10 @@ class MarginalTables:
             )
 
 
-def _values_of(keys: Sequence[Sequence[str]]) -> dict[str, tuple[str, ...]]:
+def _column_values(keys: Sequence[Sequence[str]]) -> dict[str, tuple[str, ...]]:
     """The sorted values of each column, columns in the order in which they are first named."""
     found: dict[str, set[str]] = {}
-    for name, value in _entries(keys):
+    for name, value in _list_values(keys):
         found.setdefault(name, set()).add(value)
     return {name: tuple(sorted(values)) for name, values in found.items()}
 
@@ -362,7 +362,7 @@ def _cells(
     return counts
 
 
-def _entries(keys: Sequence[Sequence[str]]) -> Iterator[tuple[str, str]]:
+def _list_values(keys: Sequence[Sequence[str]]) -> Iterator[tuple[str, str]]:
     for first, value, second, other in zip(*keys, strict=True):
         yield first, value
         yield second, other

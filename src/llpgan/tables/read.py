@@ -233,21 +233,21 @@ def has_decimal_commas(column: pa.ChunkedArray) -> bool:
     return bool(pc.any(commas).as_py()) and bool(pc.all(pc.match_substring_regex(texts, _WITH_COMMA)).as_py())
 
 
-def with_decimal_points(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def parse_decimal_commas(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """The numbers of such a column.
 
-    >>> with_decimal_points(pa.chunked_array([["3,14", "2", None]])).to_pylist()
+    >>> parse_decimal_commas(pa.chunked_array([["3,14", "2", None]])).to_pylist()
     [3.14, 2.0, None]
     """
     texts = pc.replace_substring(plain_values(column), ",", ".")
     return pc.utf8_trim_whitespace(texts).cast(pa.float64())
 
 
-def without_decimal_commas(table: pa.Table, as_text: frozenset[str]) -> pa.Table:
+def convert_decimal_commas(table: pa.Table, as_text: frozenset[str]) -> pa.Table:
     """The table with such columns as numbers, but for those that are to stay text."""
     for place, name in enumerate(table.column_names):
         if name not in as_text and has_decimal_commas(table[place]):
-            table = table.set_column(place, name, with_decimal_points(table[place]))
+            table = table.set_column(place, name, parse_decimal_commas(table[place]))
     return table
 
 
@@ -409,14 +409,14 @@ def _from_columns(columns: Mapping[Any, Any]) -> pa.Table:
     try:
         return pa.table(arrays)
     except pa.ArrowException as error:
-        raise ValueError(f"the table cannot be read: {_first_line(error)}") from None
+        raise ValueError(f"the table cannot be read: {_error_line(error)}") from None
 
 
 def _from_values(name: str, values: Any) -> pa.ChunkedArray:
     try:
         return pa.table({name: values})[name]
     except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
-        raise ValueError(f"column {name!r} cannot be read: {_first_line(error)}") from None
+        raise ValueError(f"column {name!r} cannot be read: {_error_line(error)}") from None
 
 
 def refuse_repeated(name: str, columns: Sequence[str]) -> None:
@@ -459,7 +459,7 @@ def unreadable(name: str) -> Iterator[None]:
     try:
         yield
     except (pa.ArrowException, OSError, EOFError) as error:
-        raise ValueError(f"{name} is not a table that can be read: {_first_line(error)}") from error
+        raise ValueError(f"{name} is not a table that can be read: {_error_line(error)}") from error
 
 
 def _read_csv(path: Path, text: Text, ids: Text, delimiter: str | None = None) -> pa.Table:
@@ -477,7 +477,7 @@ def _read_csv(path: Path, text: Text, ids: Text, delimiter: str | None = None) -
     for place, name in enumerate(table.column_names):
         if name in ids and name not in text:
             table = table.set_column(place, name, cast_ids(table[place]))
-    return without_decimal_commas(table, as_text) if decimals_may_have_commas(delimiter) else table
+    return convert_decimal_commas(table, as_text) if decimals_may_have_commas(delimiter) else table
 
 
 def _parse_csv(path: Path, text: Text, delimiter: str, line_breaks: bool) -> pa.Table:
@@ -537,7 +537,7 @@ def _read_json_lines(path: Path, text: Text, ids: Text) -> pa.Table:
     return pyarrow.json.read_json(path)
 
 
-def _first_line(error: BaseException) -> str:
+def _error_line(error: BaseException) -> str:
     return str(error).splitlines()[0] if str(error) else type(error).__name__
 
 
@@ -574,9 +574,7 @@ class CsvBlocks:
     with_commas: frozenset[str] = frozenset()
 
     @classmethod
-    def opened(
-        cls, path: Path, delimiter: str, types: Mapping[str, Any], ids: Collection[str] = ()
-    ) -> "CsvBlocks":
+    def open(cls, path: Path, delimiter: str, types: Mapping[str, Any], ids: Collection[str] = ()) -> "CsvBlocks":
         """With the types of all columns found, but for those that are given.
 
         Parameters
@@ -606,7 +604,7 @@ class CsvBlocks:
         return cls(path, delimiter, {**found, **dict.fromkeys(with_commas, pa.float64())}, with_commas)
 
     def __iter__(self) -> Iterator[pa.Table]:
-        for block in _blocks(self.path, self.delimiter, _BLOCK_BYTES):
+        for block in _line_blocks(self.path, self.delimiter, _BLOCK_BYTES):
             table = self._read(block)
             refuse_repeated(str(self.path), table.column_names)
             refuse_not_utf8(self.path, table)
@@ -626,7 +624,7 @@ class CsvBlocks:
         table = pa.csv.read_csv(pa.BufferReader(memory.getvalue()), parse_options=parse, convert_options=convert)
         for place, name in enumerate(table.column_names):
             if name in self.with_commas:
-                table = table.set_column(place, name, with_decimal_points(table[place]))
+                table = table.set_column(place, name, parse_decimal_commas(table[place]))
         return table
 
 
@@ -668,9 +666,9 @@ def wider(one: Any, other: Any) -> Any:
     return pa.string()
 
 
-def _blocks(path: Path, delimiter: str, size: int) -> Iterator[bytes]:
+def _line_blocks(path: Path, delimiter: str, size: int) -> Iterator[bytes]:
     """Whole lines, each time below the header."""
-    line, lines = _patterns(delimiter)
+    line, lines = _field_patterns(delimiter)
     with pa.input_stream(path) as stream:  # which also unpacks
         header, rest = b"", b""
         while data := stream.read(size):
@@ -687,13 +685,13 @@ def _blocks(path: Path, delimiter: str, size: int) -> Iterator[bytes]:
             yield header + rest
 
 
-def _patterns(delimiter: str) -> tuple[re.Pattern[bytes], re.Pattern[bytes]]:
+def _field_patterns(delimiter: str) -> tuple[re.Pattern[bytes], re.Pattern[bytes]]:
     r"""Of the first line, and of as many whole lines as there are; both match in one pass, without a way back.
 
     As Arrow has it, a quote opens a cell only as its first character: anywhere else in a cell that has no quotes
     around it, it is a character like others. In quotes, a line break is one too, and two quotes stand for one.
 
-    >>> line, lines = _patterns(",")
+    >>> line, lines = _field_patterns(",")
     >>> lines.match(b'5" pipe,1\n"two\nlines",2\n"three\n').end()
     24
     """

@@ -189,7 +189,7 @@ class TableSpec:
             raise ValueError(f"say which column holds the bag of each row (bag); {stream.name} has {there}")
         return self.bag_ids or [FOLDER_COLUMN]
 
-    def reserved(self, stream: RowStream) -> list[str]:
+    def reserved_columns(self, stream: RowStream) -> list[str]:
         """Return the columns that are never features: those of bags, labels and weights.
 
         Parameters
@@ -240,7 +240,7 @@ class TableSpec:
                 if column not in stream.schema.names:
                     raise ValueError(f"{option}: {missing_column_error(stream.name, column, stream.schema.names)}")
 
-    def given(self) -> list[str]:
+    def given_options(self) -> list[str]:
         """Return the names of the options that are given, except the tolerance.
 
         Returns

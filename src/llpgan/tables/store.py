@@ -267,7 +267,7 @@ def open_store(path: str | Path) -> Bags:
             f"{folder / INSTANCES} holds {instances.shape} of {instances.dtype}, but {STORE} tells of "
             f"{tuple(contents.shape)} of {contents.dtype}: it is not what was stored"
         )
-    found = _read_bags(folder / BAGS, contents)
+    found = _read_stored_bags(folder / BAGS, contents)
     return Bags(
         instances=cast(Array, instances),
         bag_index=cast(NDArray[np.int64], SortedBagIndex(found.sizes)),
@@ -394,7 +394,7 @@ def _other_ids(ids: Sequence[Hashable]) -> TypeError:
     )
 
 
-def _read_bags(path: Path, contents: Contents) -> StoredBags:
+def _read_stored_bags(path: Path, contents: Contents) -> StoredBags:
     """The bags, as many as the store has."""
     try:
         table = pa.parquet.read_table(path)
@@ -484,13 +484,13 @@ def store_bags(bags: Bags, to: str | Path, *, overwrite: bool = False) -> Bags:
     ([[1.0], [6.0], [2.0]], ('a', 'b'))
     """
     with output_folder(Path(to), STORE_FOLDER, overwrite=overwrite) as folder:
-        _write_rows(folder, _blocks(bags), bags.sizes)
+        _write_rows(folder, _store_blocks(bags), bags.sizes)
         of_bags = StoredBags(bags.bag_ids, bags.sizes, bags.proportions, bags.known, bags.bag_weights)
         write_small_files(folder, of_bags, bags.classes, bags.features, bags.encoder)
     return open_store(to)
 
 
-def _blocks(bags: Bags) -> Iterator[Block]:
+def _store_blocks(bags: Bags) -> Iterator[Block]:
     for start in range(0, len(bags.instances), _ROWS_AT_ONCE):
         here = slice(start, start + _ROWS_AT_ONCE)
         weights = None if bags.weights is None else bags.weights[here]

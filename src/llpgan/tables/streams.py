@@ -75,7 +75,7 @@ class ArrayEncoder:
     shape: tuple[int, ...]
 
     @classmethod
-    def learned(cls, rows: Rows) -> "ArrayEncoder":
+    def learn(cls, rows: Rows) -> "ArrayEncoder":
         """From the training instances."""
         assert rows.array is not None
         return cls(rows.array.shape[1:])
@@ -289,7 +289,7 @@ def split_evenly(tables: Iterable[pa.Table], n_rows: int) -> Iterator[pa.Table]:
 def _stream_csv(path: Path, text: Text, ids: Text) -> RowStream:
     with unreadable(str(path)):
         delimiter = "\t" if path.name.lower().endswith(TSV) else find_separator(path)
-        blocks = CsvBlocks.opened(path, delimiter, {name: pa.string() for name in text}, ids)
+        blocks = CsvBlocks.open(path, delimiter, {name: pa.string() for name in text}, ids)
     return _stream_tables(str(path), pa.schema(blocks.types.items()), lambda _: blocks, path.parent)
 
 
@@ -298,7 +298,7 @@ def _is_csv(path: Path) -> bool:
 
 
 def _stream_parquet(path: Path, files: list[Path]) -> RowStream:
-    schemas = [_schema_of(file) for file in files]
+    schemas = [_read_schema(file) for file in files]
     for file, schema in zip(files, schemas, strict=True):
         if lacking := set(schemas[0].names) ^ set(schema.names):
             raise ValueError(f"{file} and {files[0]} do not both have a column {min(lacking)!r}")
@@ -323,6 +323,6 @@ def _parquet_files(path: Path) -> list[Path]:
     return [path] if path.name.lower().endswith(PARQUET) and path.is_file() else []
 
 
-def _schema_of(file: Path) -> pa.Schema:
+def _read_schema(file: Path) -> pa.Schema:
     with unreadable(str(file)):
         return pa.parquet.read_schema(file)

@@ -50,14 +50,14 @@ def check_numbers(given: Any, name: str) -> Array:
     _refuse_sparse(given, name)
     if is_frame(given):
         _refuse_repeated_columns(given, name)
-    array = _array(given, name)
+    array = _as_array(given, name)
     if array.dtype.kind in "biuf":
         return array
     if is_frame(given):
         return _numbers_of_columns(given, name)
     if array.dtype == object:
         return _numbers_of_objects(array, name)
-    raise ValueError(f"{name} must be numbers, got {_describe_kind(array.dtype)}")
+    raise ValueError(f"{name} must be numbers, got {_name_kind(array.dtype)}")
 
 
 def check_one_per_row(given: Any, name: str) -> Array | list[Any]:
@@ -68,7 +68,7 @@ def check_one_per_row(given: Any, name: str) -> Array | list[Any]:
     """
     if isinstance(given, list | tuple | range):
         return list(given)
-    array = _array(given, name)
+    array = _as_array(given, name)
     if array.ndim != 1:
         raise ValueError(f"{name} needs one value for each row, got an array of shape {array.shape}")
     return array
@@ -97,7 +97,7 @@ def check_class_names(given: Any, name: str) -> Array:
     plain = [value.item() if isinstance(value, np.generic) else value for value in values]
     for value in plain:
         if not isinstance(value, str | int | float) or is_missing(value):
-            raise ValueError(f"{name}: classes are named by text or numbers, but one is {_shown(value)}")
+            raise ValueError(f"{name}: classes are named by text or numbers, but one is {_quote_value(value)}")
     if isinstance(values, np.ndarray) and values.dtype != object:
         return values
     if len({_family(value) for value in plain}) > 1 or isinstance(values, np.ndarray):
@@ -133,7 +133,7 @@ def refuse_masked(given: Any, name: str) -> Array:
     return np.asarray(given)
 
 
-def _array(given: Any, name: str) -> Array:
+def _as_array(given: Any, name: str) -> Array:
     """Whatever numpy makes of it; a masked array only where nothing is masked."""
     if isinstance(given, np.ma.MaskedArray):
         return refuse_masked(given, name)
@@ -179,21 +179,19 @@ def _numbers_of_column(column: Any, title: Any, name: str) -> Array:
     if values.dtype.kind in "biuf":
         return values
     if values.dtype != object:
-        raise ValueError(
-            f"{name}: column {title!r} holds {_describe_kind(values.dtype)}, not numbers; {_USE_TABLES}"
-        )
+        raise ValueError(f"{name}: column {title!r} holds {_name_kind(values.dtype)}, not numbers; {_USE_TABLES}")
     for row, value in enumerate(values.tolist()):
-        if not _is_number(value) and not is_missing(value):
+        if not _holds_number(value) and not is_missing(value):
             raise ValueError(
-                f"{name}: column {title!r}, row {row}: {_shown(value)} is not a number; {_USE_TABLES}"
+                f"{name}: column {title!r}, row {row}: {_quote_value(value)} is not a number; {_USE_TABLES}"
             )
     return np.array([_as_float(value, f"{name}: column {title!r}") for value in values.tolist()])
 
 
 def _numbers_of_objects(array: Array, name: str) -> Array:
     for place, value in zip(np.ndindex(array.shape), array.ravel().tolist(), strict=True):
-        if not _is_number(value) and not is_missing(value):
-            raise ValueError(f"{name} must be numbers, got {_shown(value)} at {list(place)}")
+        if not _holds_number(value) and not is_missing(value):
+            raise ValueError(f"{name} must be numbers, got {_quote_value(value)} at {list(place)}")
     return np.array([_as_float(value, name) for value in array.ravel().tolist()]).reshape(array.shape)
 
 
@@ -201,7 +199,7 @@ def _as_float(value: Any, name: str) -> float:
     try:
         return np.nan if is_missing(value) else float(value)
     except OverflowError:
-        raise ValueError(f"{name}: {_shown(value)} is too large for a float") from None
+        raise ValueError(f"{name}: {_quote_value(value)} is too large for a float") from None
 
 
 def _refuse_mixed_kinds(values: list[Any], name: str) -> Array:
@@ -212,7 +210,7 @@ def _refuse_mixed_kinds(values: list[Any], name: str) -> Array:
         mixed = np.empty(len(values), dtype=object)
         mixed[:] = values
         return mixed
-    array = _array(values, name)
+    array = _as_array(values, name)
     if array.ndim != 1:
         raise ValueError(f"{name} needs one value for each row, got an array of shape {array.shape}")
     return array
@@ -225,7 +223,7 @@ def _missing(array: Array) -> Array:
     return np.flatnonzero(array != array)
 
 
-def _is_number(value: Any) -> bool:
+def _holds_number(value: Any) -> bool:
     return isinstance(value, Real | Decimal | np.number | np.bool_) and not isinstance(value, complex)
 
 
@@ -233,7 +231,7 @@ def _family(value: Any) -> type:
     return next(kind for kind in (bool, str, int, float) if isinstance(value, kind))
 
 
-def _describe_kind(dtype: np.dtype[Any]) -> str:
+def _name_kind(dtype: np.dtype[Any]) -> str:
     return _KINDS.get(dtype.kind, f"values of type {dtype}")
 
 
@@ -241,7 +239,7 @@ def _a(value: Any) -> str:
     return "nothing" if value is None else f"a {type(value).__name__}"
 
 
-def _shown(value: Any) -> str:
+def _quote_value(value: Any) -> str:
     text = " ".join(repr(value).split())
     return f"{text if len(text) <= 40 else text[:40] + '...'} ({type(value).__name__})"
 
@@ -290,12 +288,12 @@ def require(holds: bool, name: str, value: Any, right: str) -> None:
 
 def require_weight(value: Any) -> None:
     """Refuse a weight that is negative or not a number."""
-    require(is_number(value) and value >= 0, "weight", value, "a number, zero or more")
+    require(is_finite_number(value) and value >= 0, "weight", value, "a number, zero or more")
 
 
 def require_share(name: str, value: Any) -> None:
     """Refuse what is not a part of one."""
-    require(is_number(value) and 0 <= value <= 1, name, value, "a number from 0 to 1")
+    require(is_finite_number(value) and 0 <= value <= 1, name, value, "a number from 0 to 1")
 
 
 def require_whole(name: str, value: Any) -> None:
@@ -308,6 +306,6 @@ def require_truth(name: str, value: Any) -> None:
     require(isinstance(value, bool | np.bool_), name, value, "True or False")
 
 
-def is_number(value: Any) -> bool:
+def is_finite_number(value: Any) -> bool:
     """Whether a setting is a finite number."""
     return isinstance(value, Real) and isfinite(value)

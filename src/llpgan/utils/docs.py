@@ -36,45 +36,45 @@ def fill_docstring(cls: type) -> str | None:
     """
     if cls.__doc__ is None:
         return None
-    text = _with_shared_entries(cleandoc(cls.__doc__))
-    own = _entries(text)
+    text = _fill_shared_entries(cleandoc(cls.__doc__))
+    own = _parse_entries(text)
     lines: list[str] = []
     section = ""
-    for before, line in _with_line_before(text):
+    for before, line in _pair_with_previous(text):
         section = before if _UNDERLINE.match(line) else section
         if line == "{inherited}":
-            from_base = _inherited(cls, section).items()
+            from_base = _inherited_entries(cls, section).items()
             lines += [each for name, entry in from_base if name not in own.get(section, ()) for each in entry]
         else:
             lines.append(line)
     return "\n".join([*lines, ""])
 
 
-def _with_shared_entries(text: str) -> str:
+def _fill_shared_entries(text: str) -> str:
     lines = (_CONTINUED.sub(" ", line) for line in text.split("\n"))
     return "\n".join(
         SHARED[found[1]].format(found[2]) if (found := _SHARED_ENTRY.match(line)) else line for line in lines
     )
 
 
-def _with_line_before(text: str) -> list[tuple[str, str]]:
+def _pair_with_previous(text: str) -> list[tuple[str, str]]:
     lines = text.split("\n")
     return list(zip(["", *lines], lines, strict=False))
 
 
-def _inherited(cls: type, section: str) -> dict[str, list[str]]:
+def _inherited_entries(cls: type, section: str) -> dict[str, list[str]]:
     """The entries of a section in the nearest base that has it."""
     for base in cls.__mro__[1:]:
-        if entries := _entries(base.__doc__ or "").get(section):
+        if entries := _parse_entries(base.__doc__ or "").get(section):
             return entries
     raise ValueError(f"{cls.__name__}: no class that it derives from documents its {section}")
 
 
-def _entries(docstring: str) -> dict[str, dict[str, list[str]]]:
+def _parse_entries(docstring: str) -> dict[str, dict[str, list[str]]]:
     """Of each section that lists names: the lines of each entry, by name."""
     sections: dict[str, dict[str, list[str]]] = {}
     section, name = "", ""
-    for before, line in _with_line_before(cleandoc(docstring)):
+    for before, line in _pair_with_previous(cleandoc(docstring)):
         if _UNDERLINE.match(line):
             section, name = before, ""
         elif " : " in line and not line.startswith(" "):

@@ -21,20 +21,20 @@ DEEPEST = 32  # lists and dicts in each other
 def write_sealed(path: Path, content: Mapping[str, Any], version: int) -> None:
     """Write what a folder holds, with a digest of itself."""
     whole = {"format": version, "llpgan": __version__, **content}
-    text = json.dumps({**whole, "digest": _digest_of(whole)}, indent=2, ensure_ascii=False)
+    text = json.dumps({**whole, "digest": _content_digest(whole)}, indent=2, ensure_ascii=False)
     path.write_text(text + "\n", encoding="utf-8")
 
 
 def read_sealed(path: Path, version: int) -> dict[str, Any]:
     """What was written; an error names the file if it is damaged, or of a format that this version cannot read."""
-    whole = _read(path)
+    whole = _read_sealed(path)
     digest, written, writer = whole.pop("digest"), whole["format"], whole["llpgan"]
     if written != version:
         raise ValueError(
             f"{path} was saved by llpgan {writer} in format {written}; this is llpgan "
             f"{__version__}, which reads format {version}"
         )
-    if digest != _digest_of(whole):
+    if digest != _content_digest(whole):
         raise ValueError(f"{path} is damaged: it is not what was saved")
     return {name: value for name, value in whole.items() if name not in ("format", "llpgan")}
 
@@ -42,13 +42,13 @@ def read_sealed(path: Path, version: int) -> dict[str, Any]:
 def sealed_content(path: Path) -> dict[str, Any] | None:
     """What a file of any format holds, if it is just as :func:`write_sealed` left it."""
     try:
-        whole = _read(path)
+        whole = _read_sealed(path)
     except (ValueError, OSError):
         return None
-    return whole if whole.pop("digest") == _digest_of(whole) else None
+    return whole if whole.pop("digest") == _content_digest(whole) else None
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _read_sealed(path: Path) -> dict[str, Any]:
     """The JSON of a sealed file, which is no deeper than what we write."""
     try:
         whole = json.loads(path.read_text(encoding="utf-8"))
@@ -97,7 +97,7 @@ def digest_of_file(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _digest_of(content: Mapping[str, Any]) -> str:
+def _content_digest(content: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
@@ -124,7 +124,7 @@ def refuse_misfit(kind: Any, values: Mapping[str, Any]) -> None:
         if not matches(value, hints[name]):
             hint = hints[name]
             told = hint.__name__ if isinstance(hint, type) and not get_args(hint) else str(hint)
-            raise ValueError(f"{name} should be {told}, not {_short(value)}")
+            raise ValueError(f"{name} should be {told}, not {_abbreviate(value)}")
 
 
 def matches(value: Any, hint: Any) -> bool:
@@ -168,7 +168,7 @@ def _match_tuple(value: tuple[Any, ...], parts: tuple[Any, ...]) -> bool:
     return len(value) == len(parts) and all(map(matches, value, parts))
 
 
-def _short(value: Any) -> str:
+def _abbreviate(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:60]}..."
 
@@ -227,7 +227,7 @@ def from_plain(plain: Any, arrays: Mapping[str, NDArray[Any]], types: Types) -> 
         return plain
     _refuse_other_kind(plain)
     if "array" in plain:
-        return _array(plain["array"], arrays)
+        return _read_array(plain["array"], arrays)
     if "texts" in plain:
         return np.array(plain["texts"], dtype=str)
     if "tuple" in plain:
@@ -242,7 +242,7 @@ def _refuse_other_kind(plain: dict[str, Any]) -> None:
         raise ValueError(f"{{{', '.join(map(repr, plain))}}} is an unknown kind of value in the file")
 
 
-def _array(name: str, arrays: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
+def _read_array(name: str, arrays: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
     if name not in arrays:
         raise ValueError(f"there is no array {name!r}")
     return arrays[name]

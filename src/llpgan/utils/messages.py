@@ -134,7 +134,7 @@ def match_labels(labels: Any, classes: Array, name: str) -> Array:
     """
     found, index = np.unique(check_labels(labels, name), return_inverse=True)
     values = found.tolist()
-    places = [_place(value, classes.tolist()) for value in values]
+    places = [_match_place(value, classes.tolist()) for value in values]
     if all(place is None for place in places):
         raise ValueError(f"{name}: no label is one of the classes {_few(classes)}; there are {_few(found)}")
     named = np.empty(len(values), dtype=object)
@@ -159,25 +159,25 @@ def match_columns(table: Any, classes: Array, name: str) -> NDArray[np.float64]:
             )
         if not is_frame(table):
             return rows
-        return rows[:, [_column_of(cls, list(table.columns)) for cls in classes.tolist()]]
+        return rows[:, [_match_column(cls, list(table.columns)) for cls in classes.tolist()]]
 
 
-def _column_of(name: Hashable, columns: Sequence[Hashable]) -> int:
-    place = _place(name, columns)
+def _match_column(name: Hashable, columns: Sequence[Hashable]) -> int:
+    place = _match_place(name, columns)
     if place is None:
         raise ValueError(f"no column for the class {name!r}{did_you_mean(name, columns)}")
     return place
 
 
-def _place(name: Hashable, names: Sequence[Hashable]) -> int | None:
+def _match_place(name: Hashable, names: Sequence[Hashable]) -> int | None:
     """Where a name is among others: itself, or the only one that reads the same."""
     if name in names:
         return names.index(name)
-    alike = [place for place, other in enumerate(names) if _text(other) == _text(name)]
+    alike = [place for place, other in enumerate(names) if _plain_text(other) == _plain_text(name)]
     return alike[0] if len(alike) == 1 else None
 
 
-def _text(name: Any) -> str:
+def _plain_text(name: Any) -> str:
     """0, 0.0 and '0' read the same."""
     return str(int(name)) if isinstance(name, float) and name.is_integer() else str(name)
 
@@ -217,9 +217,10 @@ def html_table(columns: Mapping[str, Sequence[Any]], caption: str, *, most: int 
     '<div><strong>1 bag</strong><ta'
     """
     rows = list(zip(*columns.values(), strict=True))
-    head = "".join(_cell("th", name, place) for place, name in enumerate(columns))
+    head = "".join(_html_cell("th", name, place) for place, name in enumerate(columns))
     body = "".join(
-        f"<tr>{''.join(_cell('td', value, place) for place, value in enumerate(row))}</tr>" for row in rows[:most]
+        f"<tr>{''.join(_html_cell('td', value, place) for place, value in enumerate(row))}</tr>"
+        for row in rows[:most]
     )
     more = f"and {len(rows) - most:,} more" if len(rows) > most else ""
     below = "".join(f"<div>{escape(text)}</div>" for text in (more, note) if text)
@@ -227,7 +228,7 @@ def html_table(columns: Mapping[str, Sequence[Any]], caption: str, *, most: int 
     return f"<div><strong>{escape(caption)}</strong>{table}{below}</div>"
 
 
-def _cell(tag: str, value: Any, place: int) -> str:
+def _html_cell(tag: str, value: Any, place: int) -> str:
     scope = ' scope="col"' if tag == "th" else ""
     return f'<{tag}{scope} style="{_CELL if place else _FIRST}">{escape(str(value))}</{tag}>'
 

@@ -20,7 +20,7 @@ from tests.plain import plain_mlp
 def objective_with(term, network, bags, at_once=None, precision="64-true"):
     """DLLP's objective with a term, for a network whose step is its gradient."""
     fabric = Fabric(accelerator="cpu", devices=1, precision=precision)
-    scaled = torch.nn.Sequential(Scaling.of(bags.instances), copy.deepcopy(network))
+    scaled = torch.nn.Sequential(Scaling.from_instances(bags.instances), copy.deepcopy(network))
     player = Player(scaled, lambda p: torch.optim.SGD(p, 1.0), fabric, at_once)
     return ProportionObjective(classifier=player, proportion_loss=proportion_loss, terms=[term])
 

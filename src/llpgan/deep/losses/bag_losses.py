@@ -234,7 +234,7 @@ def log_bag_means(log_values: Tensor, bag_index: Tensor, n_bags: int) -> Tensor:
     empty = log_values.new_full((n_bags, log_values.shape[1]), -torch.inf)
     peak = empty.scatter_reduce(0, index, log_values.detach(), "amax")
     total = torch.zeros_like(empty).index_add(0, bag_index, (log_values - peak[bag_index]).exp())
-    return total.log() + peak - _sizes(bag_index, log_values, n_bags).log()
+    return total.log() + peak - _bag_sizes(bag_index, log_values, n_bags).log()
 
 
 def bag_means(values: Tensor, bag_index: Tensor, n_bags: int) -> Tensor:
@@ -255,7 +255,7 @@ def bag_means(values: Tensor, bag_index: Tensor, n_bags: int) -> Tensor:
         The means.
     """
     total = values.new_zeros(n_bags, values.shape[1]).index_add(0, bag_index, values)
-    return total / _sizes(bag_index, values, n_bags)
+    return total / _bag_sizes(bag_index, values, n_bags)
 
 
 def proportion_loss(
@@ -320,7 +320,7 @@ def sampling_correction(logits: Tensor, bag_index: Tensor, proportions: Tensor, 
     n_bags = len(proportions)
     log_posterior = logits.log_softmax(1)
     relative = (log_posterior - log_bag_means(log_posterior, bag_index, n_bags)[bag_index]).exp()
-    sizes = _sizes(bag_index, logits, n_bags)
+    sizes = _bag_sizes(bag_index, logits, n_bags)
     unbiased = sizes / (sizes - 1).clamp(min=1)
     variance = (bag_means(relative.square(), bag_index, n_bags) - 1) * unbiased
     bias = variance * (1 - sizes / full_sizes[:, None]) / (2 * sizes)
@@ -446,7 +446,7 @@ def pull_away(features: Tensor) -> Tensor:
     return others.square().sum() / (n * (n - 1))
 
 
-def _sizes(bag_index: Tensor, like: Tensor, n_bags: int) -> Tensor:
+def _bag_sizes(bag_index: Tensor, like: Tensor, n_bags: int) -> Tensor:
     return torch.bincount(bag_index, minlength=n_bags).to(like.dtype)[:, None]
 
 

@@ -116,12 +116,12 @@ def log_count_probability(log_is: Tensor, log_is_not: Tensor, sizes: Tensor, cou
     laws = torch.stack([log_is_not, log_is], 2)
     nodes = sizes
     for left, right, halved in merges(sizes, until=2):
-        laws, nodes = _convolved(*_both(laws, left, right)), halved
+        laws, nodes = _convolve(*_both(laws, left, right)), halved
     start = nodes.cumsum(0) - nodes
     second = torch.where(nodes == 2, start + 1, len(laws))
     one, other = _both(laws, start, second)
     rest = counts[:, :, None] - torch.arange(one.shape[2], device=counts.device)
-    return log_sum(one + _at(other, rest), 2)
+    return log_sum(one + _gather_counts(other, rest), 2)
 
 
 def largest_bag(n_classes: int) -> int:
@@ -145,7 +145,7 @@ def _both(laws: Tensor, left: Tensor, right: Tensor) -> tuple[Tensor, Tensor]:
     return known[left], known[right]
 
 
-def _convolved(one: Tensor, other: Tensor) -> Tensor:
+def _convolve(one: Tensor, other: Tensor) -> Tensor:
     """The law of the sum: (nodes, classes, n) and the same to (nodes, classes, 2 n − 1)."""
     n = one.shape[2]
     windows = F.pad(other.flip(2), (n - 1, n - 1), value=NEVER).unfold(
@@ -154,7 +154,7 @@ def _convolved(one: Tensor, other: Tensor) -> Tensor:
     return log_sum(one[:, :, None, :] + windows, 3).flip(2)
 
 
-def _at(laws: Tensor, counts: Tensor) -> Tensor:
+def _gather_counts(laws: Tensor, counts: Tensor) -> Tensor:
     """log P(S = count) for (nodes, classes, any number) of counts; never where there is no such count."""
     n = laws.shape[2]
     found = laws.gather(2, counts.clamp(0, n - 1))

@@ -83,7 +83,7 @@ def grouped_targets(
     n_bags, n_classes = proportions.shape
     rows, weights = np.zeros((n_bags, n_classes), np.float32), np.zeros(n_bags, np.float32)
     order = rng.permutation(n_bags)
-    for group in _groups(order, n_classes):
+    for group in _cut_groups(order, n_classes):
         alpha = group_weights(proportions[group], prior)
         rows[group] = transitions(proportions[group], alpha)
         weights[group] = n_classes * alpha
@@ -119,7 +119,7 @@ def forward_corrected_loss(logits: Tensor, bag_index: Tensor, rows: Tensor, weig
     return (weights * bag_means(nll[:, None], bag_index, len(weights))[:, 0]).mean()
 
 
-def _groups(order: NDArray[np.int64], size: int) -> Sequence[NDArray[np.int64]]:
+def _cut_groups(order: NDArray[np.int64], size: int) -> Sequence[NDArray[np.int64]]:
     """Groups of a size; an incomplete one comes first, filled up from the others, which then overwrite it."""
     n_whole = len(order) // size * size
     whole = list(order[:n_whole].reshape(-1, size))

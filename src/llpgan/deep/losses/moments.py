@@ -116,7 +116,7 @@ def moment_loss(
         return first
     counts = whole_counts(proportions, sizes if full_sizes is None else full_sizes)
     members = torch.argsort(bag_index, stable=True)
-    colours, marks, weight = _coloured(logits[members], counts, order, form)
+    colours, marks, weight = _count_colours(logits[members], counts, order, form)
     laws = log_count_laws(colours, sizes, order)
     by_order = _cross_entropies(laws, marks, order) * (torch.arange(order + 1, device=sizes.device) <= n_orders)
     return first + weight * (by_order[:, 2:].sum(1, keepdim=True) / n_orders).mean()
@@ -146,11 +146,11 @@ def log_count_laws(colours: Tensor, sizes: Tensor, order: int) -> Tensor:
     reached = 1
     for left, right, _ in merges(sizes):
         further = min(2 * reached, order)
-        one, other = _pairs(n_colours, reached, further, colours.device)
+        one, other = _count_vector_pairs(n_colours, reached, further, colours.device)
         # behind the last, a state for vectors with fewer pairs, and a node for members without partner
         nodes = F.pad(nodes, (0, 0, 0, 1, 0, 1), value=NEVER)
         nodes[0, -1] = 0.0
-        nodes = log_sum(_picked(nodes, left, one) + _picked(nodes, right, other), 1)
+        nodes = log_sum(_select_states(nodes, left, one) + _select_states(nodes, right, other), 1)
         reached = further
     wanted = len(count_vectors(n_colours, order))
     nodes = F.pad(nodes, (0, 0, 0, 0, 0, wanted - len(nodes)), value=NEVER).movedim(0, 2)
@@ -158,7 +158,7 @@ def log_count_laws(colours: Tensor, sizes: Tensor, order: int) -> Tensor:
     return nodes - _log_binomial(sizes.cpu()[:, None], drawn).clamp(min=0).to(nodes)[:, None, :]
 
 
-def _picked(nodes: Tensor, which: Tensor, states: Tensor) -> Tensor:
+def _select_states(nodes: Tensor, which: Tensor, states: Tensor) -> Tensor:
     """Some nodes, and of each some states: (states, nodes, problems) to (*states, which, problems)."""
     chosen = nodes.index_select(1, which).index_select(0, states.flatten())
     return chosen.view(*states.shape, *chosen.shape[1:])
@@ -173,17 +173,17 @@ def count_vectors(n_colours: int, order: int) -> list[Counts]:
     >>> count_vectors(2, 2)
     [(0, 0), (1, 0), (0, 1), (2, 0), (1, 1), (0, 2)]
     """
-    return [vector for drawn in range(order + 1) for vector in _with_sum(n_colours, drawn)]
+    return [vector for drawn in range(order + 1) for vector in _list_counts(n_colours, drawn)]
 
 
-def _with_sum(n_colours: int, total: int) -> list[Counts]:
+def _list_counts(n_colours: int, total: int) -> list[Counts]:
     if n_colours == 1:
         return [(total,)]
-    return [(n, *rest) for n in range(total, -1, -1) for rest in _with_sum(n_colours - 1, total - n)]
+    return [(n, *rest) for n in range(total, -1, -1) for rest in _list_counts(n_colours - 1, total - n)]
 
 
 @lru_cache
-def _pairs(n_colours: int, reached: int, order: int, device: torch.device) -> tuple[Tensor, Tensor]:
+def _count_vector_pairs(n_colours: int, reached: int, order: int, device: torch.device) -> tuple[Tensor, Tensor]:
     """For each count vector up to ``order``, the places of all pairs of vectors up to ``reached`` that make it.
 
     Both of shape (vectors, most pairs); where a vector has fewer, the place behind the last vector fills up.
@@ -202,7 +202,7 @@ def _pairs(n_colours: int, reached: int, order: int, device: torch.device) -> tu
     return filled[..., 0].to(device), filled[..., 1].to(device)
 
 
-def _coloured(logits: Tensor, counts: Tensor, order: int, form: str) -> tuple[Tensor, Tensor, float]:
+def _count_colours(logits: Tensor, counts: Tensor, order: int, form: str) -> tuple[Tensor, Tensor, float]:
     """Log posteriors as colours, the bags' counts of the colours (n_bags, n_problems, n_colours), and a weight."""
     n_classes = logits.shape[1]
     n_colours = _n_colours(n_classes, form)

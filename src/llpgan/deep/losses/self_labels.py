@@ -15,7 +15,14 @@ from llpgan.deep.losses.bag_losses import (
     sampling_correction,
     whole_counts,
 )
-from llpgan.utils.arrays import is_number, require, require_share, require_truth, require_weight, require_whole
+from llpgan.utils.arrays import (
+    is_finite_number,
+    require,
+    require_share,
+    require_truth,
+    require_weight,
+    require_whole,
+)
 
 TOLERANCE = 1e-5  # of the log scales of classes, below which Sinkhorn's iteration ends
 
@@ -43,8 +50,8 @@ class TransportLoss(BagLoss):
     def __post_init__(self) -> None:
         require_share("weight", self.weight)
         require_truth("hard", self.hard)
-        require(is_number(self.epsilon) and self.epsilon > 0, "epsilon", self.epsilon, "a number above 0")
-        prices = self.relaxation == torch.inf or (is_number(self.relaxation) and self.relaxation > 0)
+        require(is_finite_number(self.epsilon) and self.epsilon > 0, "epsilon", self.epsilon, "a number above 0")
+        prices = self.relaxation == torch.inf or (is_finite_number(self.relaxation) and self.relaxation > 0)
         require(prices, "relaxation", self.relaxation, "a number above 0, or inf")
         require_whole("n_iterations", self.n_iterations)
 

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from llpgan.deep.losses.bag_losses import BagLoss, bag_means, bag_sizes, refuse_samples
-from llpgan.utils.arrays import is_number, require
+from llpgan.utils.arrays import is_finite_number, require
 
 _NEAR_ONE = 0.01  # as near as the sum of shares must be
 
@@ -87,7 +87,7 @@ class EasyLoss(BagLoss):
                 "unbounded below, and training diverges: give 'square'"
             )
         if self.prior is not None:
-            are_shares = all(is_number(share) and share >= 0 for share in self.prior)
+            are_shares = all(is_finite_number(share) and share >= 0 for share in self.prior)
             sum_to_one = are_shares and abs(sum(self.prior) - 1) < _NEAR_ONE
             require(sum_to_one, "prior", self.prior, "shares that sum to 1, or None for those of the bags")
 

@@ -353,10 +353,10 @@ def check_classifier(network: nn.Module, shape: Shape, n_classes: int) -> None:
     ValueError
         If it does not take such instances, or returns tensors of another shape.
     """
-    output = _tried(network, torch.zeros(2, *shape), f"instances of shape {shape}")
+    output = _try_network(network, torch.zeros(2, *shape), f"instances of shape {shape}")
     if not (isinstance(output, tuple) and len(output) == 2 and all(isinstance(part, Tensor) for part in output)):
         raise TypeError(
-            f"the classifier must return a pair of tensors, logits and features, not {_in_words(output)}"
+            f"the classifier must return a pair of tensors, logits and features, not {_describe_output(output)}"
         )
     logits, features = output
     if logits.shape != (2, n_classes):
@@ -382,16 +382,16 @@ def check_generator(network: nn.Module, shape: Shape, noise_size: int) -> None:
     ValueError
         If it does not take such noise, or returns something else.
     """
-    fakes = _tried(network, torch.zeros(2, noise_size), f"noise of size {noise_size}")
+    fakes = _try_network(network, torch.zeros(2, noise_size), f"noise of size {noise_size}")
     if not isinstance(fakes, Tensor) or fakes.shape != (2, *shape):
         given = tuple(fakes.shape) if isinstance(fakes, Tensor) else type(fakes).__name__
         raise ValueError(f"of 2 rows of noise the generator made {given}, not instances {(2, *shape)}")
 
 
-def _in_words(output: object) -> str:
+def _describe_output(output: object) -> str:
     """The type of an output, and what is in it.
 
-    >>> _in_words((1, "a"))
+    >>> _describe_output((1, "a"))
     'a tuple (int, str)'
     """
     parts = f" ({', '.join(type(part).__name__ for part in output)})" if isinstance(output, tuple) else ""
@@ -399,7 +399,7 @@ def _in_words(output: object) -> str:
 
 
 @torch.no_grad()
-def _tried(network: nn.Module, inputs: Tensor, what: str) -> object:
+def _try_network(network: nn.Module, inputs: Tensor, what: str) -> object:
     was_training = network.training
     try:
         return network.eval()(inputs)

@@ -189,17 +189,17 @@ class _Times(nn.Module):
 
 def _group(inputs: int, outputs: int, activation: Activation) -> nn.Module:
     return nn.Sequential(
-        _convolution(inputs, outputs),
+        _identity_convolution(inputs, outputs),
         nn.MaxPool2d(2),
         _norm(outputs),
         activation(),
-        _convolution(outputs, outputs),
+        _identity_convolution(outputs, outputs),
         _norm(outputs),
         activation(),
     )
 
 
-def _convolution(inputs: int, outputs: int) -> nn.Conv2d:
+def _identity_convolution(inputs: int, outputs: int) -> nn.Conv2d:
     """A convolution whose first filters pass on what comes in."""
     layer = nn.Conv2d(inputs, outputs, 3, padding=1, bias=False)
     with torch.no_grad():
