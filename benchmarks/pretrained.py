@@ -86,10 +86,10 @@ METHOD += ["--method.n_resamples", "5", "--method.C", "10", "--method.refine", "
 def _cifar10(folder: Path, seed: int) -> tuple[Array, Array, int]:
     """Names of files, their classes, and how many of the last are for the test; the split is the official one."""
     split = load_cifar10(folder_of("cifar-10-batches-py") / "cifar-10-batches-py")
-    images = np.concatenate([split.X_train, split.X_test])
-    labels = np.concatenate([split.y_train, split.y_test])
+    images = np.concatenate([split.instances, split.test_instances])
+    labels = np.concatenate([split.labels, split.test_labels])
     names = np.array([f"{row:05d}.png" for row in range(len(images))])
-    return _save(folder, names, images), labels, len(split.y_test)
+    return _save(folder, names, images), labels, len(split.test_labels)
 
 
 def _emoji(folder: Path, seed: int) -> tuple[Array, Array, int]:

@@ -77,7 +77,7 @@ def summary(rows: list[Row]) -> list[Row]:
                 "illiterate, born abroad": texts[0],
                 "illiterate, natives": texts[1],
                 "difference": f"{row['difference']:+.4f}",
-                "warning": {True: "yes", False: "no"}.get(row.get("warned"), ""),
+                "warning": "" if row.get("warned") is None else "yes" if row["warned"] else "no",
             }
         )
     return found

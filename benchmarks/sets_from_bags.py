@@ -23,7 +23,7 @@ from benchmarks.data_folders import folder_of
 from benchmarks.rows import RESULTS, Row, table_of, write_aside
 from llpgan import BagLogistic, Bags
 from llpgan.data.election import load_election
-from llpgan.evaluation.sets import class_scores, fit_thresholds
+from llpgan.evaluation.sets import fit_thresholds, order_scores
 
 Array = NDArray[Any]
 PROBLEMS = ("Adult", "MNIST, odd or even", "MNIST", "Fashion-MNIST", "election, votes", "Adult, marital status")
@@ -54,7 +54,7 @@ def measure_all_sets(path: Path) -> list[Row]:
     with path.open("a", encoding="utf-8") as file:
         for draw, problem, bag_size in product(DRAWS, PROBLEMS, SIZES):
             if (problem, bag_size, draw) not in done:
-                cell = {"problem": problem, "score": "probability", "bag_size": bag_size, "draw": draw}
+                cell: Row = {"problem": problem, "score": "probability", "bag_size": bag_size, "draw": draw}
                 rows.append(cell | measure_sets(**cell))
                 file.write(json.dumps(rows[-1]) + "\n")
                 file.flush()
@@ -126,7 +126,7 @@ def measure_sets(problem: str, score: str, bag_size: int, draw: int) -> Row:
 @cache
 def _scores(problem: str, score: str) -> tuple[Array, Array]:
     probabilities, labels = predictions(problem)
-    scores = class_scores(probabilities, score)
+    scores = order_scores(probabilities, score)
     return scores, scores[np.arange(len(labels)), labels]
 
 

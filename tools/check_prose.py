@@ -85,7 +85,7 @@ def _texts_of_code(tree: ast.Module) -> Iterator[str]:
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in inside:
             yield _NOT_PROSE.sub("", _without_indent(node.value))
         elif isinstance(node, ast.JoinedStr):
-            yield "".join(part.value if isinstance(part, ast.Constant) else "x" for part in node.values)
+            yield "".join(str(part.value) if isinstance(part, ast.Constant) else "x" for part in node.values)
 
 
 def _without_indent(text: str) -> str:

@@ -298,7 +298,9 @@ def test_head_and_backbone_are_exported_together(folder):
     model = BagLogistic(n_resamples=0).fit_bags(bags)
     session = runtime.InferenceSession(to_onnx(model).SerializeToString())
     photos = [Image.open(path) for path in sorted(folder.rglob("*.png"))]
-    images = np.stack([np.asarray(bags.encoder.preprocess.cropped(photo)).transpose(2, 0, 1) for photo in photos])
+    images = np.stack(
+        [np.asarray(bags.encoder.preprocess.crop_image(photo)).transpose(2, 0, 1) for photo in photos]
+    )
     found = session.run(["probabilities"], {"instances": images})[0]
     np.testing.assert_allclose(found, model.predict_proba(bags), atol=1e-4)
 

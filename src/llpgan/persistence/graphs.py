@@ -540,7 +540,7 @@ def feature_instances(graph: Graph, encoder: FeatureEncoder) -> str:
     if backbone.module is None:
         raise ValueError(f"{encoder.backbone} is no torch module: export the model of its features on its own")
     images = graph.cast(graph.input(INSTANCES, "uint8", (3, *preprocess.size), "images, RGB"), "float32")
-    mean, std = (np.float32(values).reshape(3, 1, 1) * 255 for values in (preprocess.mean, preprocess.std))
+    mean, std = (np.reshape(values, (3, 1, 1)) * 255 for values in (preprocess.mean, preprocess.std))
     centred = graph.add("Sub", images, graph.constant(mean.astype(np.float32)))
     scaled = graph.add("Div", centred, graph.constant(std.astype(np.float32)))
     network = copy.deepcopy(backbone.module).cpu().float().eval()

@@ -520,7 +520,7 @@ def _try_out(model: Any) -> None:
         raise ValueError(f"its preprocessing gives {len(encoder.features)} features, not {model.n_features_in_}")
     instance = np.zeros((1, *model.instance_shape_), dtype=model.instance_type_)
     if hasattr(model, "restore_training"):
-        found = model._predicted(_posteriors(model.classifier_, instance))
+        found = model._apply_temperature(_posteriors(model.classifier_, instance))
     else:
         found = model._probabilities(instance)
     if np.shape(found) != (1, len(model.classes_)):

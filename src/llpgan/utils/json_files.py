@@ -262,7 +262,7 @@ def _build(name: str, attributes: dict[str, Any], types: Types) -> Any:
     kind = getattr(import_module(types[name]), name)
     try:
         if hasattr(kind, "_probabilities"):
-            _refuse_other_attributes(kind, attributes)
+            attributes = _complete_settings(kind, attributes)
         else:
             refuse_misfit(kind, attributes)
     except ValueError as error:
@@ -272,8 +272,13 @@ def _build(name: str, attributes: dict[str, Any], types: Types) -> Any:
     return made
 
 
-def _refuse_other_attributes(kind: Any, attributes: Mapping[str, Any]) -> None:
-    """Refuse what is not a trained estimator: its settings, and what it learned."""
-    settings = {name for name in attributes if not is_learned(name)}
-    if wrong := settings ^ {field.name for field in fields(kind)}:
-        raise ValueError(f"it lacks {min(wrong)!r}, or should not have it")
+def _complete_settings(kind: Any, attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """Attributes of a trained estimator, with the defaults of settings that its version did not have yet."""
+    known = {field.name: field for field in fields(kind)}
+    if unknown := {name for name in attributes if not is_learned(name)} - known.keys():
+        raise ValueError(f"it should not have {min(unknown)!r}")
+    missing = [field for name, field in known.items() if name not in attributes]
+    for field in missing:
+        if field.default is MISSING:
+            raise ValueError(f"it lacks {field.name!r}")
+    return {**attributes, **{field.name: field.default for field in missing}}

@@ -19,7 +19,7 @@ LEAST_SPREAD = 0.1
 MADE = {
     make: get_type_hints(make).get("return", type(None))
     for make in map(partial(getattr, networks), networks.__all__)
-    if isfunction(make)
+    if isfunction(make) and make is not networks.pretrained_classifier  # it takes a network instead of a shape
 }
 CLASSIFIERS = [make for make, kind in MADE.items() if issubclass(kind, networks.Classifier)]
 GENERATORS = [make for make, kind in MADE.items() if issubclass(kind, nn.Module) and make not in CLASSIFIERS]
@@ -44,20 +44,20 @@ def test_every_classifier_tells_instances_apart_before_training(make, activation
     torch.manual_seed(0)
     network = make((3, 32, 32), 10, activation)
     if network.settles:
-        networks.settle(network, images())
-    assert networks.signal(network, images()) > LEAST_SPREAD
+        networks.settle_weights(network, images())
+    assert networks.signal_spread(network, images()) > LEAST_SPREAD
 
 
 @pytest.mark.parametrize("make", [make for make in CLASSIFIERS if make((3, 32, 32), 10).settles])
 def test_deep_classifiers_tell_instances_apart_before_they_are_settled(make):
     torch.manual_seed(0)
-    assert networks.signal(make((3, 32, 32), 10), images()) > LEAST_SPREAD
+    assert networks.signal_spread(make((3, 32, 32), 10), images()) > LEAST_SPREAD
 
 
 @pytest.mark.parametrize("make", DEEP_WITHOUT_NORMS)
 def test_the_check_finds_weights_that_lose_the_signal(make):
     torch.manual_seed(0)
-    assert networks.signal(with_default_weights(make((3, 32, 32), 10)), images()) < 0.01
+    assert networks.signal_spread(with_default_weights(make((3, 32, 32), 10)), images()) < 0.01
 
 
 @pytest.mark.parametrize("make", GENERATORS)
@@ -77,7 +77,7 @@ def with_default_weights(network):
 def test_settled_layers_have_mean_zero_and_deviation_one_and_logits_are_small():
     network = networks.cifar_classifier((3, 16, 16), 4)
     shown = images(64, (3, 16, 16))
-    networks.settle(network, shown)
+    networks.settle_weights(network, shown)
     said = []
     for layer in network.modules():
         if isinstance(layer, nn.Conv2d | nn.Linear):
@@ -92,7 +92,7 @@ def test_settled_layers_have_mean_zero_and_deviation_one_and_logits_are_small():
 
 def test_settling_keeps_the_mode_and_leaves_no_hook():
     network = networks.cifar_classifier((3, 16, 16), 4).train()
-    networks.settle(network, images(8, (3, 16, 16)))
+    networks.settle_weights(network, images(8, (3, 16, 16)))
     assert network.training
     assert all(module.training for module in network.modules())
     assert not any(module._forward_hooks for module in network.modules())
@@ -100,7 +100,7 @@ def test_settling_keeps_the_mode_and_leaves_no_hook():
 
 def test_a_channel_that_never_changes_is_only_shifted():
     network = nn.Sequential(nn.Linear(2, 3))
-    networks.settle(network, torch.ones(10, 2))
+    networks.settle_weights(network, torch.ones(10, 2))
     outputs = network(torch.ones(4, 2))
     assert outputs.isfinite().all()
     torch.testing.assert_close(outputs, torch.zeros(4, 3), atol=1e-6, rtol=0)
@@ -108,7 +108,7 @@ def test_a_channel_that_never_changes_is_only_shifted():
 
 def test_layers_without_a_bias_are_only_scaled():
     network = nn.Sequential(nn.Conv2d(1, 2, 3, bias=False))
-    networks.settle(network, torch.randn(20, 1, 6, 6) + 1, last=1.0)
+    networks.settle_weights(network, torch.randn(20, 1, 6, 6) + 1, last=1.0)
     assert network(torch.randn(20, 1, 6, 6)).std().item() == pytest.approx(1, abs=0.2)
 
 
