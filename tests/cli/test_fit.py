@@ -37,7 +37,7 @@ def test_bags_that_are_held_out_are_reported_on(capsys, tmp_path):
     assert "on 4 held-out bags" in capsys.readouterr().err
     page = (tmp_path / "model" / "report.html").read_text()
     assert "On held-out bags" in page
-    assert "from the class shares of 16 bags" in page
+    assert "on the class shares of 16 bags" in page
 
 
 def test_the_same_seed_holds_out_the_same_bags():

@@ -148,7 +148,7 @@ def test_batch_norm_is_refused_in_several_processes(monkeypatch):
     images = np.zeros((4, 1, 28, 28))
     model = DLLP(classifier=ladder_mnist_classifier, activation="relu")
     with pytest.raises(ValueError, match="several processes would change what batch norm computes"):
-        model._start(Bags.from_labels(images, [0, 1, 0, 1], groups=[0, 0, 1, 1])) or model._classifier()
+        model.fit_bags(Bags.from_labels(images, [0, 1, 0, 1], groups=[0, 0, 1, 1]))
 
 
 @pytest.mark.parametrize("n", [0, 1, 7, 100])

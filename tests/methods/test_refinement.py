@@ -51,7 +51,7 @@ def test_labels_have_the_proportions_of_their_bags(n_classes, rng):
     if n_classes == 2:
         inside = (bags.proportions[:, 1:] > 0) & (bags.proportions[:, 1:] < 1)
         tilts = tilt_binary(block, scores[:, 1:], bags.proportions[:, 1:], np.zeros((bags.n_bags, 1)))
-        means = block.sums(1 / (1 + np.exp(-scores[:, 1:] - block.for_rows(tilts)))) / block.sizes[:, None]
+        means = block.sums(1 / (1 + np.exp(-scores[:, 1:] - block.repeat_rows(tilts)))) / block.sizes[:, None]
         np.testing.assert_allclose(means[inside], bags.proportions[:, 1:][inside], atol=1e-5)
         return
     labels, _, _ = tilt(block, scores, bags.proportions, np.zeros_like(bags.proportions))

@@ -50,7 +50,7 @@ def test_a_step_lowers_the_value_and_flattens_the_slope(step):
     search, done, first = WolfeSearch(value, slope, step), False, slope
     for _ in range(30):
         found, slope = at(step)
-        step, done = search.told(step, found, slope)
+        step, done = search.update(step, found, slope)
         if done:
             break
     assert done

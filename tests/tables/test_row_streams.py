@@ -84,7 +84,7 @@ def test_any_quotes_in_blocks_are_read_as_at_once(rows, size):
 
 def test_a_single_quote_does_not_make_one_block_of_the_file(tmp_path):
     (tmp_path / "x.csv").write_text('a,b\n1,5" pipe\n' + "2,y\n" * 1000)
-    blocks = list(csv_blocks._blocks(tmp_path / "x.csv", ",", 64))
+    blocks = list(csv_blocks._line_blocks(tmp_path / "x.csv", ",", 64))
     assert max(map(len, blocks)) < 3 * 64
     assert b"".join(block.removeprefix(b"a,b\n") for block in blocks).count(b"\n") == 1001
 

@@ -110,15 +110,15 @@ LATIN_1 = "Zürich,1\n".encode("latin-1")
 NO_TABLES = {
     "garbage": ("t.csv", np.random.default_rng(0).bytes(10_000), "not text in UTF-8"),
     "zeros": ("t.csv", b"\0" * 1000, "not text in UTF-8"),
-    "UTF-16": ("t.csv", CSV.encode("utf-16"), "in its first line: this is not text in UTF-8; save the table as"),
+    "UTF-16": ("t.csv", CSV.encode("utf-16"), "in its first line: this is not text in UTF-8"),
     "header of Latin-1": ("t.csv", "größe\n1\n".encode("latin-1"), "in its first line: this is not text in UTF-8"),
     "text of Latin-1": ("t.csv", b"city,n\n" + LATIN_1, "column 'city': this is not text in UTF-8"),
     "text of Latin-1 later": (
         "t.csv",
         b"n,city\n" + b"1,Oslo\n" * MORE_THAN_A_BLOCK + b"1," + LATIN_1[:6] + b"\n",
-        "column 'city': this is not text in UTF-8; save the table as UTF-8",
+        "column 'city': this is not text in UTF-8",
     ),
-    "unknown ending": ("t.xlsx", b"PK", "is not a table: a file that ends in .csv, .csv.gz, .tsv"),
+    "unknown ending": ("t.xlsx", b"PK", "is a spreadsheet: save it as CSV"),
     "no ending": ("table", CSV.encode(), "is not a table: a file that ends in .csv"),
     "cut gzip": ("t.csv.gz", PACKED[: len(PACKED) // 2], "is not a table that can be read: Truncated"),
     "cut gzip's end": ("t.csv.gz", PACKED[:-4], "is not a table that can be read: Truncated"),
