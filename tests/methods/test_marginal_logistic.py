@@ -76,7 +76,7 @@ def test_knowing_the_noise_is_better_than_ignoring_it(with_rows):
         positive = {pair: np.maximum(cells, 0) for pair, cells in tables.counts.items()}
         exact = copy(
             tables
-        )  # tables that contradict each other are refused without a noise: as if they were exact
+        )  # contradictions without noise would be refused
         vars(exact).update(counts=positive, sd=0.0)
         model = MarginalLogistic(C=1.0, n_rows=5000, random_state=0)
         for known, losses in ((tables, told), (exact, ignored)):
