@@ -74,9 +74,7 @@ def test_knowing_the_noise_is_better_than_ignoring_it(with_rows):
     for seed in range(4):
         tables = MarginalTables.from_rows(rows, labels, sd=20.0, random_state=seed)
         positive = {pair: np.maximum(cells, 0) for pair, cells in tables.counts.items()}
-        exact = copy(
-            tables
-        )  # contradictions without noise would be refused
+        exact = copy(tables)  # contradictions without noise would be refused
         vars(exact).update(counts=positive, sd=0.0)
         model = MarginalLogistic(C=1.0, n_rows=5000, random_state=0)
         for known, losses in ((tables, told), (exact, ignored)):

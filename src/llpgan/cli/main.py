@@ -96,15 +96,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     ``llpgan monitor`` returns 3 for drift and 4 for an alarm.
     """
+    words = list(sys.argv[1:] if arguments is None else arguments)
     try:
         with end_on_signals(), allow_any_encoding():
-            return _run_command(list(sys.argv[1:] if arguments is None else arguments))
+            return _run_command(words)
     except Terminated as error:
         return 128 + error.number
     except BrokenPipeError:
         drop_output()
         return _NOBODY_READS
     except OSError as error:
+        if "--debug" in words:
+            raise
         drop_output()
         _say(f"llpgan: error: the output cannot be written: {error.strerror or error}")
         return _BAD_INPUT

@@ -229,10 +229,11 @@ def _find_much_worse(one: Array, other: Array) -> int | None:
 
 def _describe_left_out(model: LLPClassifier, bags: Bags) -> str | None:
     """What the time limit left out of a method; None if nothing."""
-    if isinstance(model, BagBoosting) and model.is_out_of_time_:
+    if getattr(model, "is_out_of_time_", False):
         return "stopped growing by the time limit"
-    if isinstance(model, BagLogistic) and model.n_resamples < (usual := _usual_linear(bags, 0).n_resamples):
-        return f"{model.n_resamples} of {usual} resamples by the time limit"
+    usual = _usual_linear(bags, 0)
+    if isinstance(model, type(usual)) and model.n_resamples < usual.n_resamples:
+        return f"{model.n_resamples} of {usual.n_resamples} resamples by the time limit"
     return None
 
 

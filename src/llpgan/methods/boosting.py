@@ -79,6 +79,8 @@ class Tree(NamedTuple):
     def leaves(self, columns: Array) -> Array:
         """(n_rows,): the leaf of each row of features."""
         number_type = np.uint8 if len(self.own) <= _BYTE else np.intp
+        if not len(self.features):  # a single leaf
+            return np.zeros(len(columns), number_type)
         below_node: dict[int, Array] = {-1 - leaf: np.array(leaf, number_type) for leaf in range(len(self.own))}
         for node in reversed(range(len(self.features))):  # children have higher numbers than their parents
             goes_left = columns[:, self.features[node]] <= self.thresholds[node]

@@ -2,19 +2,14 @@
 
 import copy
 import json
-import logging
-import warnings
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import singledispatch
 from typing import Any, NamedTuple
 
 import numpy as np
 import onnx
-import torch
 from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, compose, helper, inliner, numpy_helper
 from sklearn.utils.validation import check_is_fitted
-from torch import Tensor, nn
 
 from llpgan.evaluation.calibrate import LEAST_PROBABILITY, Calibrator
 from llpgan.methods import SAVED_METHODS
@@ -23,7 +18,6 @@ from llpgan.methods.bag_boosting import BagBoosting
 from llpgan.methods.bag_logistic import BagLogistic
 from llpgan.methods.base import LLPClassifier
 from llpgan.methods.boosting import Tree, read_trees
-from llpgan.methods.deep import DeepClassifier
 from llpgan.methods.inv_cal import KernelSigmoid
 from llpgan.methods.kernels import Kernel, KernelMap, NamedKernel
 from llpgan.methods.linear import BinaryClassifier, ClassicalClassifier, Sigmoid
@@ -439,76 +433,6 @@ def _add_renormalize(graph: Graph, positive: str, n_outputs: int) -> str:
     return graph.add("Div", never_zero, total)
 
 
-class Logits(nn.Module):
-    """Of what a classifier says, the logits alone; in single precision, as a saved model predicts."""
-
-    def __init__(self, classifier: nn.Module) -> None:
-        super().__init__()
-        self.classifier = copy.deepcopy(classifier).cpu().float().eval()
-
-    def forward(self, instances: Tensor) -> Tensor:
-        """(rows, classes)."""
-        logits: Tensor = self.classifier(instances)[0]
-        return logits
-
-
-def deep_probabilities(graph: Graph, model: DeepClassifier, instances: str) -> str:
-    """(rows, classes) of instances of any type."""
-    network = export_network(Logits(model.classifier_), model.instance_shape_)
-    logits = graph.include(network, graph.cast(instances, "float32"))
-    probabilities = graph.add("Softmax", graph.cast(logits, "float64"), axis=1)
-    return probabilities if model.temperature_ == 1 else _add_temperature(graph, model.temperature_, probabilities)
-
-
-def export_network(network: nn.Module, shape: tuple[int, ...]) -> ModelProto:
-    """A network as a graph of its own, for any number of rows."""
-    rows = torch.export.Dim(ROWS)
-    try:
-        with _quiet():
-            program = torch.onnx.export(
-                network,
-                (torch.zeros(3, *shape),),
-                dynamo=True,
-                dynamic_shapes=({0: rows},),
-                opset_version=OPSET,
-                verbose=False,
-            )
-    except torch.onnx.OnnxExporterError as error:
-        raise ValueError(f"torch cannot export the classifier: {_reason(error)}") from error
-    assert program is not None
-    return program.model_proto
-
-
-def _add_temperature(graph: Graph, temperature: float, probabilities: str) -> str:
-    """See :func:`llpgan.methods.calibration.apply_temperature`."""
-    return _normalize(graph, graph.add("Pow", probabilities, graph.constant(np.array(1 / temperature))))
-
-
-def _normalize(graph: Graph, values: str) -> str:
-    total = graph.add("ReduceSum", values, graph.constant(np.array([1])), keepdims=1)
-    return graph.add("Div", values, total)
-
-
-def _reason(error: BaseException) -> str:
-    while error.__cause__ is not None:
-        error = error.__cause__
-    return str(error).strip().split("\n")[0]
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Without the exporter's notes on itself."""
-    log = logging.getLogger("torch.onnx")
-    level = log.level
-    log.setLevel(logging.ERROR)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        log.setLevel(level)
-
-
 INSTANCES, PROBABILITIES, PREDICTION = "instances", "probabilities", "prediction"
 
 
@@ -536,6 +460,8 @@ def assemble_graph(model: LLPClassifier) -> ModelProto:
 
 def feature_instances(graph: Graph, encoder: FeatureEncoder) -> str:
     """The features of images (rows, 3, height, width), which are bytes in the size of the backbone's input."""
+    from llpgan.persistence.network_graphs import export_network
+
     backbone, preprocess = load_encoder_backbone(encoder), encoder.preprocess
     if backbone.module is None:
         raise ValueError(f"{encoder.backbone} is no torch module: export the model of its features on its own")
@@ -553,6 +479,7 @@ def _probabilities(graph: Graph, model: LLPClassifier, instances: str) -> str:
     if isinstance(model, AutoLLP):
         return _weighted_sum(graph, model, instances)
     from llpgan.methods.deep import DeepClassifier
+    from llpgan.persistence.network_graphs import deep_probabilities
 
     if isinstance(model, DeepClassifier):
         return deep_probabilities(graph, model, instances)

@@ -8,8 +8,7 @@ import sys
 import time
 
 import pytest
-
-from llpgan.cli import main
+from reproduction.commands import main
 
 # Children of a process that has loaded all: a start then takes milliseconds, and so kills come in time.
 processes = multiprocessing.get_context("forkserver")
@@ -20,7 +19,7 @@ processes.set_forkserver_preload(
 
 def reproduce(out, said):
     with said.open("w") as sys.stderr, (out / "table").open("w") as sys.stdout:
-        sys.exit(main.main(["reproduce", "table1", "--preset", "smoke", "--out", str(out)]))
+        sys.exit(main(["table1", "--preset", "smoke", "--out", str(out)]))
 
 
 def started(out, name="one"):
@@ -41,7 +40,7 @@ def without_times(row):
 @pytest.fixture(scope="module")
 def uninterrupted(tmp_path_factory):
     out = tmp_path_factory.mktemp("whole")
-    assert main.main(["reproduce", "table1", "--preset", "smoke", "--out", str(out)]) == 0
+    assert main(["table1", "--preset", "smoke", "--out", str(out)]) == 0
     return [without_times(row) for row in rows_of(out)]
 
 
