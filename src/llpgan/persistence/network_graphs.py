@@ -37,7 +37,7 @@ def deep_probabilities(graph: Graph, model: DeepClassifier, instances: str) -> s
 
 
 def export_network(network: nn.Module, shape: tuple[int, ...]) -> ModelProto:
-    """A network as a graph of its own, for any number of rows."""
+    """A network as a separate graph, for any number of rows."""
     rows = torch.export.Dim(ROWS)
     try:
         with _quiet():
