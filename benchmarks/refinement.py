@@ -1,6 +1,6 @@
 """BagLogistic with and without refinement on the problems of ``table_regret``: AUC and log loss by labels.
 
-Settings of the refinement were chosen on other data. Rows go to ``results/refinement.jsonl``, their table to
+Two thresholds were fixed after labels of Adult and the election had been seen. Rows go to ``results/refinement.jsonl``, their table to
 ``results/refinement.md``; rows that are there already are not run again. ``REFINEMENT_PROBLEMS`` runs a part,
 separated by semicolons.
 """
