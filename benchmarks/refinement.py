@@ -1,8 +1,8 @@
 """BagLogistic with and without refinement on the problems of ``table_regret``: AUC and log loss by labels.
 
-Two thresholds were fixed after labels of Adult and the election had been seen. Rows go to ``results/refinement.jsonl``, their table to
-``results/refinement.md``; rows that are there already are not run again. ``REFINEMENT_PROBLEMS`` runs a part,
-separated by semicolons.
+Two thresholds were fixed after labels of Adult and the election had been seen. Rows go to
+``results/refinement.jsonl``, their table to ``results/refinement.md``; rows that are there already are not run
+again. ``REFINEMENT_PROBLEMS`` runs a part, separated by semicolons.
 """
 
 import os
