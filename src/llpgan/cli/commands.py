@@ -237,7 +237,7 @@ _PICTURE = "digits.png"
 
 
 def demo(out: str = "demo", random_state: int = 0, epochs: int = 60, overwrite: bool = False) -> None:
-    """Predict single voters from 51 election results, and learn digits with LLP-GAN; takes about a minute.
+    """Predict single voters from 51 election results, and learn digits with LLP-GAN; takes one to two minutes.
 
     Parameters
     ----------
