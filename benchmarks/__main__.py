@@ -1,13 +1,17 @@
-"""``python -m benchmarks [name ...]``: run benchmarks, else those of speed and memory, and show their rows."""
+"""``python -m benchmarks [name ...]``: run benchmarks, else those of speed and memory, and show their rows.
+
+A benchmark is the function ``run`` of the module of its name, in any of the folders, or a function in ``OTHERS``.
+"""
 
 import json
 import sys
+from collections.abc import Callable
 from importlib import import_module
+from pathlib import Path
 
 from rich.console import Console
-from rich.table import Table
 
-from benchmarks.rows import RESULTS, Row, made_with, write_aside
+from benchmarks.rows import RESULTS, Row, as_table, made_with, write_aside
 
 WHOLE_RUNS = [  # their rows are those of the last run; other benchmarks keep their own, cell by cell
     "step_time",
@@ -24,32 +28,39 @@ WHOLE_RUNS = [  # their rows are those of the last run; other benchmarks keep th
     "start_up",
 ]
 SPEED_AND_MEMORY = [*WHOLE_RUNS, "growth", "billion", "speed"]
+OTHERS = {  # those that share a module with others
+    "billion": ("speed.growth", "run_billion"),
+    "combined_settings": ("settings.mnist_settings", "run_combined"),
+    "dllp_settings": ("settings.mnist_settings", "run_dllp"),
+    "first_weights_svhn": ("settings.first_weights", "run_svhn"),
+    "llp_gan_settings": ("settings.mnist_settings", "run_llp_gan"),
+}
 
 
 def main(names: list[str]) -> None:
-    for name in names or SPEED_AND_MEMORY:
-        rows = import_module(f"benchmarks.{name}").run()
+    runs = {name: find_run(name) for name in names or SPEED_AND_MEMORY}
+    for name, run in runs.items():
+        rows = run()
         Console().print(as_table(name, rows))
         if name in WHOLE_RUNS:
-            write_rows(name, rows)
+            lines = [json.dumps(row | made_with()) + "\n" for row in rows]
+            write_aside(RESULTS / f"{name}.jsonl", "".join(lines))
 
 
-def write_rows(name: str, rows: list[Row]) -> None:
-    lines = [json.dumps(row | made_with()) + "\n" for row in rows]
-    write_aside(RESULTS / f"{name}.jsonl", "".join(lines))
+def find_run(name: str) -> Callable[[], list[Row]]:
+    """The function that runs a benchmark."""
+    module, function = OTHERS.get(name) or (list_modules().get(name), "run")
+    run = None if module is None else getattr(import_module(f"benchmarks.{module}"), function, None)
+    if run is None:
+        sys.exit(f"there is no benchmark {name!r}: give one of {', '.join(sorted({*list_modules(), *OTHERS}))}")
+    return run
 
 
-def as_table(name: str, rows: list[Row]) -> Table:
-    """All that is a figure or a word; settings stand in the file."""
-    columns = [column for column, value in rows[0].items() if not isinstance(value, dict)]
-    table = Table(*columns, title=name)
-    for row in rows:
-        table.add_row(*(as_text(row[column]) for column in columns))
-    return table
-
-
-def as_text(value: object) -> str:
-    return f"{value:.3g}" if isinstance(value, float) else "" if value is None else str(value)
+def list_modules() -> dict[str, str]:
+    """The modules of all rooms, by the name of the file."""
+    here = Path(__file__).parent
+    files = [*here.glob("[a-z]*.py"), *here.glob("*/[a-z]*.py")]
+    return {file.stem: ".".join(file.relative_to(here).with_suffix("").parts) for file in files}
 
 
 if __name__ == "__main__":

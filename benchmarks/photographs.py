@@ -19,8 +19,7 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import log_loss
 
-from benchmarks.data_folders import folder_of
-from benchmarks.rows import RESULTS, Row, as_markdown, made_with, write_aside
+from benchmarks.rows import RESULTS, Row, as_markdown, folder_of, made_with, write_aside
 from llpgan import DLLP, LLPGAN
 from llpgan.bags import Bags
 from llpgan.data.digits import Split

@@ -1,12 +1,14 @@
 """Rows of results: measured once, kept on disk, shown as tables."""
 
 import json
+import os
 from collections.abc import Callable, Iterable
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from reproduction.run import machine
+from rich.table import Table
 
 from llpgan.utils.files import replace_file
 
@@ -49,3 +51,28 @@ def write_aside(path: Path, text: str) -> None:
     """Replace a file in one step, so that a kill leaves the old one whole."""
     with replace_file(path) as aside:
         aside.write_text(text, encoding="utf-8")
+
+
+def folder_of(*names: str) -> Path:
+    """The first folder in ``LLPGAN_DATA``, separated as in PATH, with a file or folder of one of these names."""
+    folders = [Path(folder) for folder in os.environ.get("LLPGAN_DATA", "").split(os.pathsep) if folder]
+    found = next((folder for folder in folders if any((folder / name).exists() for name in names)), None)
+    if found is None:
+        where = ", ".join(map(str, folders)) or "nothing"
+        raise FileNotFoundError(
+            f"there is no {names[0]}: LLPGAN_DATA should name a folder that holds it, not {where}"
+        )
+    return found
+
+
+def as_table(name: str, rows: list[Row]) -> Table:
+    """All that is a figure or a word; settings stand in the file."""
+    columns = [column for column, value in rows[0].items() if not isinstance(value, dict)]
+    table = Table(*columns, title=name)
+    for row in rows:
+        table.add_row(*(as_text(row[column]) for column in columns))
+    return table
+
+
+def as_text(value: object) -> str:
+    return f"{value:.3g}" if isinstance(value, float) else "" if value is None else str(value)

@@ -4,12 +4,15 @@ import json
 
 import pytest
 import torch
-from benchmarks import plain
-from benchmarks.growth_figure import exponent, page
+from benchmarks.__main__ import OTHERS, SPEED_AND_MEMORY, find_run, list_modules
 from benchmarks.rows import RESULTS
-from benchmarks.timing import ratio_row
+from benchmarks.speed import plain
+from benchmarks.speed.growth import exponent, page
+from benchmarks.speed.measure import ratio_row
 
 from llpgan.deep import losses
+
+NOT_RUN_BY_NAME = {"by_bags", "measure", "mnist_settings", "plain", "rows"}  # what others share
 
 
 def test_the_plain_loops_losses_are_the_librarys():
@@ -46,3 +49,13 @@ def test_linear_growth_has_exponent_one():
 def test_the_page_of_growth_is_that_of_its_rows():
     rows = [json.loads(line) for line in (RESULTS / "growth.jsonl").read_text().splitlines()]
     assert page(rows) == (RESULTS / "growth.md").read_text()
+
+
+@pytest.mark.parametrize("name", sorted({*list_modules(), *SPEED_AND_MEMORY, *OTHERS} - NOT_RUN_BY_NAME))
+def test_a_benchmark_is_found_by_its_name(name):
+    assert callable(find_run(name))
+
+
+def test_a_benchmark_that_is_not_there_is_refused_with_those_that_are():
+    with pytest.raises(SystemExit, match=r"no benchmark 'step_tine'.*step_time"):
+        find_run("step_tine")

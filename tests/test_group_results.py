@@ -3,16 +3,16 @@
 import json
 
 import pytest
-from benchmarks import (
+from benchmarks.accuracy import (
     ecological_simulation,
     election_groups,
     new_zealand,
     new_zealand_sensitivity,
-    new_zealand_settings,
     new_zealand_strata,
     robinson,
 )
 from benchmarks.rows import RESULTS
+from benchmarks.settings import new_zealand_settings
 
 
 def rows_of(name):

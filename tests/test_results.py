@@ -2,7 +2,7 @@
 
 import json
 
-from benchmarks import election, methods_since, records
+from benchmarks.accuracy import election, methods_since, records
 from benchmarks.rows import RESULTS
 
 ROWS = [json.loads(line) for line in (RESULTS / "election.jsonl").read_text().splitlines()]

@@ -6,7 +6,7 @@ from pathlib import Path
 from pkgutil import walk_packages
 
 import pytest
-from benchmarks import which_method
+from benchmarks.accuracy import which_method
 
 import llpgan
 

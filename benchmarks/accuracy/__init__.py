@@ -1,0 +1,1 @@
+"""Accuracy on data with known labels, which choose nothing."""

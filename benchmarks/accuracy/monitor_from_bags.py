@@ -1,0 +1,100 @@
+"""Monitoring from bags: false alarms on quiet data, and how many bags a fall of accuracy by five points takes.
+
+The classifier and the rows are those of ``sets_from_bags`` (Adult); bags are drawn with replacement from the rows
+that it was not trained on. For the fall, labels of rightly predicted rows are flipped at random until the accuracy
+is five points lower. A test by the labels of the same rows, at the same error level, shows what labels would
+add. Rows go to ``results/monitor_from_bags.jsonl``, a table to ``results/monitor_from_bags.md``.
+"""
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import norm
+
+from benchmarks.accuracy.sets_from_bags import predictions
+from benchmarks.rows import RESULTS, Row, as_markdown, measured_rows, write_aside
+from llpgan import Bags
+from llpgan.evaluation.monitor import LEVEL, Snapshot, compare_looks, take_snapshot
+
+Array = NDArray[Any]
+QUIET_RUNS, N_LOOKS, N_BAGS = range(20), 100, 100
+FALLS, RUNS, N_REFERENCE, FALL = (25, 50, 100, 200, 400, 800), 20, 800, 0.05
+SIZES = (16, 64)
+
+
+class Predictor:
+    """A model whose predictions are the instances."""
+
+    classes_ = np.arange(2)
+
+    def predict_proba(self, bags: Bags) -> Array:
+        """The instances."""
+        return np.asarray(bags.instances)
+
+
+def run() -> list[Row]:
+    path, names = RESULTS / "monitor_from_bags.jsonl", ("what", "bag_size", "bags", "run")
+    falls = [("fall", size, n, 0) for size, n in product(SIZES, FALLS)]
+    quiet = [("quiet", 16, N_BAGS, run) for run in QUIET_RUNS]
+    rows = measured_rows(path, names, [*falls, *quiet], measured)
+    alarms = [row for row in rows if row["what"] == "quiet" and row["first"] is not None]
+    found = [
+        {
+            "bags of": row["bag_size"],
+            "bags": row["bags"],
+            "rows": row["bag_size"] * row["bags"],
+            "noticed from bags": f"{row['noticed']:.0%}",
+            "noticed by labels of all rows": f"{row['by_labels']:.0%}",
+        }
+        for row in rows
+        if row["what"] == "fall"
+    ]
+    about = (
+        f"Adult, made from `monitor_from_bags.jsonl`. Quiet data: {N_LOOKS} looks at {N_BAGS} bags of 16 each; "
+        f"{len(alarms)} of {len(QUIET_RUNS)} runs reported an alarm or drift at any look (allowed: 5 %). "
+        f"A fall of accuracy by {100 * FALL:.0f} points, first look, reference of {N_REFERENCE} bags, {RUNS} runs:"
+    )
+    write_aside(RESULTS / "monitor_from_bags.md", as_markdown("Monitoring from bags", about, found))
+    return found
+
+
+def measured(what: str, bag_size: int, bags: int, run: int) -> Row:
+    rng = np.random.default_rng([run, bag_size, bags])
+    return _quiet(rng, bag_size, bags) if what == "quiet" else _fall(rng, bag_size, bags)
+
+
+def _look(rng: np.random.Generator, bag_size: int, n_bags: int, fall: float = 0.0) -> tuple[Snapshot, Array]:
+    """One look, and whether each of its rows is predicted rightly."""
+    probabilities, labels = predictions("Adult")
+    rows = rng.choice(len(labels), bag_size * n_bags)
+    truth, predicted = labels[rows].copy(), probabilities[rows].argmax(axis=1)
+    accuracy = (probabilities.argmax(axis=1) == labels).mean()
+    flipped = (truth == predicted) & (rng.random(len(rows)) < fall / accuracy)
+    truth[flipped] = 1 - truth[flipped]
+    bags = Bags.from_labels(probabilities[rows], truth, np.arange(len(rows)) // bag_size)
+    return take_snapshot(Predictor(), bags), truth == predicted  # type: ignore[arg-type]
+
+
+def _quiet(rng: np.random.Generator, bag_size: int, n_bags: int) -> Row:
+    looks = [_look(rng, bag_size, n_bags)[0]]
+    for look in range(1, N_LOOKS + 1):
+        looks.append(_look(rng, bag_size, n_bags)[0])
+        found = compare_looks(looks)
+        if found.status != "quiet":
+            changed = [change.name for change in found.changes if change.is_significant]
+            return {"first": look, "changed": changed}
+    return {"first": None, "changed": []}
+
+
+def _fall(rng: np.random.Generator, bag_size: int, n_bags: int) -> Row:
+    noticed = by_labels = 0
+    for _ in range(RUNS):
+        then, right_then = _look(rng, bag_size, N_REFERENCE)
+        now, right_now = _look(rng, bag_size, n_bags, FALL)
+        changes = compare_looks([then, now]).changes
+        noticed += any(change.name == "accuracy" and change.is_significant for change in changes)
+        variance = right_then.var() / len(right_then) + right_now.var() / len(right_now)
+        by_labels += norm.sf((right_then.mean() - right_now.mean()) / np.sqrt(variance)) < LEVEL / 4
+    return {"noticed": noticed / RUNS, "by_labels": int(by_labels) / RUNS}

@@ -1,0 +1,1 @@
+"""Settings that held-out bags choose."""
