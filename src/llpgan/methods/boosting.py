@@ -1,7 +1,7 @@
 """Boosting rounds on bags: the trees' engine, the losses, and the choice of the number of rounds."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
@@ -53,28 +53,18 @@ class Tree(NamedTuple):
             own = np.array([float(part) for part in lines["leaf_value"].split()])
         except (ValueError, KeyError) as error:
             raise ValueError(f"tree {number} cannot be read: {error!r}") from None
-        tree = cls(number, features, thresholds, left, right, own)
-        tree.check()
+        n_nodes, n_leaves = len(features), len(own)
+        # each node and leaf but the root must be the child of one node before it
+        is_after = all(child < 0 or child > node for side in (left, right) for node, child in enumerate(side))
+        children = [*range(-n_leaves if n_nodes else 0, 0), *range(1, n_nodes)]
+        same_sizes = n_nodes == len(thresholds) == len(left) == len(right) == n_leaves - 1
+        if not same_sizes or not is_after or sorted([*left, *right]) != children:
+            raise ValueError(f"tree {number} is damaged: its nodes and leaves do not make a tree")
+        if not np.isfinite([*thresholds, *own]).all() or min(features, default=0) < 0:
+            raise ValueError(f"tree {number} is damaged: a threshold, value or feature is out of range")
         if any(lines.get(name, "0").strip() != "0" for name in ("num_cat", "is_linear")):
             raise ValueError(f"tree {number} has splits or leaves of a kind that BagBoosting never makes")
-        return tree
-
-    def check(self) -> None:
-        """Refuse what is no tree: each node and leaf but the root must be the child of one node before it."""
-        n_nodes, n_leaves = len(self.features), len(self.own)
-        sizes = {n_nodes, len(self.thresholds), len(self.left), len(self.right), n_leaves - 1}
-        children = sorted([*self.left, *self.right])
-        is_after = all(
-            child < 0 or child > node for side in (self.left, self.right) for node, child in enumerate(side)
-        )
-        if (
-            len(sizes) > 1
-            or not is_after
-            or children != [*range(-n_leaves if n_nodes else 0, 0), *range(1, n_nodes)]
-        ):
-            raise ValueError(f"tree {self.number} is damaged: its nodes and leaves do not make a tree")
-        if not np.isfinite([*self.thresholds, *self.own]).all() or min(self.features, default=0) < 0:
-            raise ValueError(f"tree {self.number} is damaged: a threshold, value or feature is out of range")
+        return cls(number, features, thresholds, left, right, own)
 
     def leaves(self, columns: Array) -> Array:
         """(n_rows,): the leaf of each row of features."""
@@ -191,7 +181,7 @@ class Boosted:
             return None
         return tree
 
-    def give_values(self, tree: Tree, values: Array) -> None:
+    def set_values(self, tree: Tree, values: Array) -> None:
         """Set the values of the leaves of a tree."""
         assert self._booster is not None
         for leaf, value in enumerate(values.tolist()):
@@ -307,14 +297,6 @@ def fast_bag_means(bags: Bags, values: Array) -> Array:
     return sums / bags.totals[:, None]
 
 
-def _class_means(bags: Bags, found: Array) -> Array:
-    """(n_bags, K): the mean of probabilities, which sum to one."""
-    if found.shape[1] > 2:
-        return fast_bag_means(bags, found)
-    means = fast_bag_means(bags, found[:, 1:])
-    return np.concatenate([1 - means, means], axis=1)
-
-
 def bag_losses(bags: Bags, means: Array) -> Array:
     """(n_bags,): −Σ_k p_ik log p̄_ik, the cross-entropy of each bag's proportions and mean prediction."""
     means = np.maximum(means, LEAST)
@@ -353,7 +335,10 @@ class CovariateShiftLoss:
 
     def evaluate_fit(self, found: Array) -> Array:
         """(n_bags, K): mean predictions."""
-        return _class_means(self._bags, found)
+        if found.shape[1] > 2:
+            return fast_bag_means(self._bags, found)
+        means = fast_bag_means(self._bags, found[:, 1:])  # of two classes one mean says both
+        return np.concatenate([1 - means, means], axis=1)
 
     def step(self, found: Array, fitted: Array, row_weights: Array) -> Step:
         """Slope and Newton's system, in which leaves depend on each other: they share bags."""
@@ -405,10 +390,20 @@ class LabelShiftLoss:
     def __init__(self, bags: Bags, whole: Bags | None = None) -> None:
         whole = bags if whole is None else whole
         prior = np.maximum(whole.prior, LEAST)
-        self._n_rows, self._times = len(bags.bag_index), _count_weights(bags)
+        self._n_rows, self._counts = len(bags.bag_index), bags.row_weights
+        if bags.bag_weights is not None:
+            self._counts = self._counts * bags.bag_weights[bags.bag_index]
         self._row_ratios = (bags.proportions / prior)[bags.bag_index]
-        self._some_ratios = whole.proportions[_representatives(whole)] / prior
-        self._table = _information_table(self._some_ratios) if bags.n_classes == 2 else None
+        # a few bags, at equal steps through all rows, are distributed as all are
+        order = np.lexsort(whole.proportions.T)
+        ends = np.cumsum(whole.sizes[order])
+        n_taken = min(_REPRESENTATIVES, len(whole.bag_index))
+        taken = order[np.searchsorted(ends, (np.arange(n_taken) + 0.5) * ends[-1] / n_taken)]
+        self._some_ratios, self._table = whole.proportions[taken] / prior, None
+        if bags.n_classes == 2:
+            middles = (np.arange(_CELLS) + 0.5) / _CELLS
+            both = np.column_stack([1 - middles, middles])
+            self._table = fisher_information(both, self._some_ratios)[:, 1]
 
     def row_weights(self, held_out: Array) -> Array:
         """Held-out rows have none."""
@@ -422,10 +417,14 @@ class LabelShiftLoss:
 
     def step(self, found: Array, fitted: Array, row_weights: Array) -> Step:
         """Slope and Newton's system, in which each leaf is by itself."""
-        counts = (row_weights if self._times is None else row_weights * self._times)[:, None]
+        counts = (row_weights * self._counts)[:, None]
         posterior = _outputs(found) * _outputs(self._row_ratios) / fitted[:, None]
         slope = (_outputs(found) - posterior) * counts
-        curvature = self._information(found) * counts
+        if self._table is None:
+            curvature = fisher_information(found, self._some_ratios) * counts
+        else:  # of two classes it depends on one number
+            cells = np.minimum((found[:, 1] * _CELLS).astype(np.intp), _CELLS - 1)
+            curvature = self._table[cells, None] * counts
 
         def system(output: int, leaves: Array, n_leaves: int) -> tuple[Array, Array]:
             second = np.bincount(leaves, curvature[:, output], n_leaves)
@@ -435,23 +434,7 @@ class LabelShiftLoss:
 
     def losses(self, fitted: Array) -> Array:
         """The loss of each row."""
-        losses = -np.log(fitted)
-        return np.asarray(losses if self._times is None else losses * self._times)
-
-    def _information(self, found: Array) -> Array:
-        """Fisher's, of each output; of two classes it depends on one number, and is read from a table."""
-        if self._table is None:
-            return fisher_information(found, self._some_ratios)
-        cells = np.minimum((found[:, 1] * _CELLS).astype(np.intp), _CELLS - 1)
-        return self._table[cells, None]
-
-
-def _count_weights(bags: Bags) -> Array | None:
-    """How much each row counts, by its own weight and its bag's; None where all count the same."""
-    if bags.weights is None and bags.bag_weights is None:
-        return None
-    of_bags = np.ones(bags.n_bags) if bags.bag_weights is None else bags.bag_weights
-    return np.asarray(bags.row_weights * of_bags[bags.bag_index])
+        return np.asarray(-np.log(fitted) * self._counts)
 
 
 def fisher_information(found: Array, ratios: Array) -> Array:
@@ -467,22 +450,9 @@ def fisher_information(found: Array, ratios: Array) -> Array:
     return total / len(ratios)
 
 
-def _information_table(ratios: Array) -> Array:
-    middles = (np.arange(_CELLS) + 0.5) / _CELLS
-    return fisher_information(np.column_stack([1 - middles, middles]), ratios)[:, 1]
-
-
 def _outputs(values: Array) -> Array:
     """Of each class; of two classes, the second alone."""
     return values[:, 1:] if values.shape[1] == 2 else values
-
-
-def _representatives(bags: Bags) -> Array:
-    """Bags at equal steps through all rows, sorted by proportions: a few that are distributed as all are."""
-    order = np.lexsort(bags.proportions.T)
-    ends = np.cumsum(bags.sizes[order])
-    n_taken = min(_REPRESENTATIVES, len(bags.bag_index))
-    return order[np.searchsorted(ends, (np.arange(n_taken) + 0.5) * ends[-1] / n_taken)]
 
 
 ROWS_FOR_SPLITS = 2**19  # of more rows, as many at equal steps choose the splits; all give leaves their values
@@ -579,25 +549,12 @@ def boosting_rows(bags: Bags, features_of: FeaturesOf, loss_of: LossOf, *, units
 def _boosting_block(
     bags: Bags, part: slice, features_of: FeaturesOf, loss_of: LossOf, chosen: Array
 ) -> BoostingBlock:
+    """Bags that follow each other, with their rows in order, read anew each time."""
     first = int(bags.starts[part.start])
     stop = int(bags.starts[part.stop - 1] + bags.sizes[part.stop - 1])
-    some = _empty_bags(bags, part, first, stop)
-    own = chosen[slice(*np.searchsorted(chosen, [first, stop]))] - first
-    return BoostingBlock(
-        some,
-        part.start,
-        first,
-        loss_of(some),
-        own,
-        lambda: features_of(bags.instances[bags.row_order[first:stop]]),
-    )
-
-
-def _empty_bags(bags: Bags, part: slice, first: int, stop: int) -> Bags:
-    """Bags that follow each other, with their rows in order, and nothing in the rows."""
     which = np.arange(bags.n_bags)[part]
-    return Bags(
-        instances=np.broadcast_to(np.int8(0), (stop - first, 1)),
+    some = Bags(
+        instances=np.broadcast_to(np.int8(0), (stop - first, 1)),  # nothing, since they are read
         bag_index=np.repeat(np.arange(len(which)), bags.sizes[part]),
         proportions=bags.proportions[part],
         bag_ids=bags.bag_ids[part],
@@ -606,6 +563,12 @@ def _empty_bags(bags: Bags, part: slice, first: int, stop: int) -> Bags:
         known=None if bags.known is None else bags.known.take_bags(which),
         bag_weights=None if bags.bag_weights is None else bags.bag_weights[part],
     )
+    for_splits = chosen[slice(*np.searchsorted(chosen, [first, stop]))] - first
+
+    def read() -> Array:
+        return features_of(bags.instances[bags.row_order[first:stop]])
+
+    return BoostingBlock(some, part.start, first, loss_of(some), for_splits, read)
 
 
 N_PARTS = 5
@@ -716,24 +679,41 @@ def boost(
         _Model(rows, grower, part, learning_rate, l2, seed + number)
         for number, part in enumerate(parts or [np.array([], np.intp)])
     ]
-    clock, is_out_of_time = _RoundClock(deadline), False
-    if not parts:
-        n_grown = 0
-        for _ in _rounds(rows, models, min(max_rounds, _BLIND_ROUNDS)):
-            n_grown += 1
-            if is_out_of_time := clock.is_over():
+    course, means = [], np.empty((0, rows.bags.n_classes))
+    if parts:
+        course, means = [_held_out_loss(models)], _held_out_means(rows, models)
+    most = max_rounds if parts else min(max_rounds, _BLIND_ROUNDS)
+    n_grown, is_out_of_time, longest, last = 0, False, 0.0, time.perf_counter()
+    while n_grown < most and not is_out_of_time:
+        for model in models:
+            model.choose_splits()
+        for number, block in enumerate(rows.blocks):  # read once for all models
+            features = block.read()
+            for model in models:
+                model.find_leaves(number, features)
+        have_grown = [model.set_values() for model in models]
+        if not any(have_grown):
+            break
+        n_grown += 1
+        if parts:
+            course.append(_held_out_loss(models))
+            if course[-1] < min(course[:-1]):
+                means = _held_out_means(rows, models)
+            elif n_grown - int(np.argmin(course)) >= patience:
                 break
-        return _keep_rounds(models, n_grown, [], np.empty((0, rows.bags.n_classes)), is_out_of_time)
-    course, means = [_held_out_loss(models)], _held_out_means(rows, models)
-    for _ in _rounds(rows, models, max_rounds):
-        course.append(_held_out_loss(models))
-        if course[-1] < min(course[:-1]):
-            means = _held_out_means(rows, models)
-        elif len(course) - 1 - int(np.argmin(course)) >= patience:
-            break
-        if is_out_of_time := clock.is_over():
-            break
-    return _keep_rounds(models, int(np.argmin(course)), course, means, is_out_of_time)
+        now = time.perf_counter()
+        longest, last = max(longest, now - last), now
+        is_out_of_time = now + longest > deadline
+    n_rounds = int(np.argmin(course)) if parts else n_grown
+    return Ensemble(
+        trees=[model.as_text(n_rounds) for model in models],
+        starts=np.stack([model.start for model in models]),
+        gains=np.sum([model.gains(n_rounds) for model in models], axis=0),
+        n_rounds=n_rounds,
+        held_out_means=means,
+        course=course,
+        is_out_of_time=is_out_of_time,
+    )
 
 
 class _Part:
@@ -791,12 +771,19 @@ class _Model:
         self, rows: BoostingRows, grower: TreeGrower, held_out: Array, learning_rate: float, l2: float, seed: int
     ) -> None:
         self._learning_rate, self._l2, self._is_monotonic = learning_rate, l2, grower.is_monotonic
-        self.parts = [
-            _Part(block, _units_in_block(held_out, block, rows.units_are_bags), keep=rows.are_kept)
-            for block in rows.blocks
-        ]
+        self.parts = []
+        for block in rows.blocks:
+            first = block.first_bag if rows.units_are_bags else block.first_row
+            n_units = block.bags.n_bags if rows.units_are_bags else len(block.bags.bag_index)
+            inside = held_out[slice(*np.searchsorted(held_out, [first, first + n_units]))] - first
+            self.parts.append(_Part(block, inside, keep=rows.are_kept))
         masks = [part.row_weights()[part.block.for_splits] for part in self.parts]
-        self.start = prior_scores(self._prior(rows.bags))
+        totals = [
+            np.bincount(part.block.bags.bag_index, part.row_weights() * part.block.bags.row_weights)
+            for part in self.parts
+        ]
+        shares = np.average(rows.bags.proportions, axis=0, weights=np.concatenate(totals))
+        self.start = prior_scores(shares)  # the shares of the classes in what is not held out
         for part in self.parts:
             part.start(self.start)
         trained = np.flatnonzero(np.concatenate(masks)) if len(held_out) else None
@@ -807,22 +794,14 @@ class _Model:
         self._systems: dict[int, tuple[Array, Array]] = {}
         self._n_trees = [[0] * len(self.start)]  # after each round, of each output
 
-    def _prior(self, bags: Bags) -> Array:
-        """The shares of the classes in what is not held out."""
-        totals = [
-            np.bincount(part.block.bags.bag_index, part.row_weights() * part.block.bags.row_weights)
-            for part in self.parts
-        ]
-        return np.asarray(np.average(bags.proportions, axis=0, weights=np.concatenate(totals)))
-
     def choose_splits(self) -> None:
         """Grow a tree for each output."""
         slopes = np.concatenate([part.step().slope[part.block.for_splits] for part in self.parts])
         self._trees = [model.grow(slopes[:, output]) for output, model in enumerate(self._outputs)]
         self._systems = {}
 
-    def look_at(self, number: int, features: Array) -> None:
-        """Note the leaves of the rows of a block, and what they ask of the leaves' values."""
+    def find_leaves(self, number: int, features: Array) -> None:
+        """Keep the leaf of each row of a block, and add the block to Newton's systems of the leaves' values."""
         part = self.parts[number]
         for output, tree in enumerate(self._trees):
             if tree is None:
@@ -832,25 +811,26 @@ class _Model:
             before = self._systems.get(output, (0.0, 0.0))
             self._systems[output] = (before[0] + second, before[1] + downwards)
 
-    def give_values(self) -> bool:
-        """Give the leaves of new trees their values; False if there is no new tree."""
+    def set_values(self) -> bool:
+        """Set the leaf values of new trees; False if there is no new tree.
+
+        They are Newton's step; under constraints, a step along LightGBM's own values, which keep to them.
+        """
         for output, tree in enumerate(self._trees):
             if tree is None:
                 continue
-            values = self._values(*self._systems[output], tree.own)
-            self._outputs[output].give_values(tree, values)
+            second, downwards = self._systems[output]
+            second = second + self._l2 * np.eye(len(tree.own))
+            if self._is_monotonic:
+                length = tree.own @ downwards / (tree.own @ second @ tree.own)
+                values = self._learning_rate * max(0.0, float(length)) * tree.own
+            else:
+                values = self._learning_rate * np.linalg.solve(second, downwards)
+            self._outputs[output].set_values(tree, values)
             for part in self.parts:
                 part.add(output, values)
         self._n_trees.append([model.n_trees for model in self._outputs])
         return any(tree is not None for tree in self._trees)
-
-    def _values(self, second: Array, downwards: Array, own: Array) -> Array:
-        """Newton's step in the leaves; under constraints, along LightGBM's own values, which keep to them."""
-        second = second + self._l2 * np.eye(len(own))
-        if not self._is_monotonic:
-            return self._learning_rate * np.linalg.solve(second, downwards)
-        length = own @ downwards / (own @ second @ own)
-        return self._learning_rate * max(0.0, float(length)) * own
 
     def bag_means(self, bags: Bags) -> Array:
         """(n_bags, K): the mean prediction of held-out bags, and zero of the others."""
@@ -874,41 +854,6 @@ class _Model:
         return np.sum([model.gains(n) for model, n in pairs], axis=0)
 
 
-def _units_in_block(units: Array, block: BoostingBlock, units_are_bags: bool) -> Array:
-    """Those of the units, in order, that are in a block, by their place in it."""
-    first = block.first_bag if units_are_bags else block.first_row
-    n_units = block.bags.n_bags if units_are_bags else len(block.bags.bag_index)
-    return units[slice(*np.searchsorted(units, [first, first + n_units]))] - first
-
-
-def _rounds(rows: BoostingRows, models: Sequence[_Model], most: int) -> Iterator[None]:
-    """Rounds in which all models grow, until none does; rows are read once in each."""
-    for _ in range(most):
-        for model in models:
-            model.choose_splits()
-        for number, block in enumerate(rows.blocks):
-            features = block.read()
-            for model in models:
-                model.look_at(number, features)
-        grown = [model.give_values() for model in models]
-        if not any(grown):
-            return
-        yield
-
-
-class _RoundClock:
-    """Whether there is time for another round, by the longest so far."""
-
-    def __init__(self, deadline: float) -> None:
-        self._deadline, self._longest, self._last = deadline, 0.0, time.perf_counter()
-
-    def is_over(self) -> bool:
-        """After each round: True if another one would end after the deadline."""
-        now = time.perf_counter()
-        self._longest, self._last = max(self._longest, now - self._last), now
-        return now + self._longest > self._deadline
-
-
 def _held_out_loss(models: Sequence[_Model]) -> float:
     return float(np.concatenate([model.held_out_losses() for model in models]).mean())
 
@@ -920,17 +865,3 @@ def _held_out_means(rows: BoostingRows, models: Sequence[_Model]) -> Array:
     total = np.sum([model.bag_means(rows.bags) for model in models], axis=0)
     n_models = total.sum(axis=1, keepdims=True)  # since the means of one model sum to one
     return np.asarray(np.where(n_models > 0, total / np.maximum(n_models, LEAST), np.nan))
-
-
-def _keep_rounds(
-    models: Sequence[_Model], n_rounds: int, course: list[float], means: Array, is_out_of_time: bool
-) -> Ensemble:
-    return Ensemble(
-        trees=[model.as_text(n_rounds) for model in models],
-        starts=np.stack([model.start for model in models]),
-        gains=np.sum([model.gains(n_rounds) for model in models], axis=0),
-        n_rounds=n_rounds,
-        held_out_means=means,
-        course=course,
-        is_out_of_time=is_out_of_time,
-    )
