@@ -39,8 +39,8 @@ display = ComparisonDisplay.from_comparison(found)
 from llpgan.evaluation import judge_without_labels
 
 half = bags.n_bags // 2
-model = found.refit(bags.subset(range(half)))
-unseen = bags.subset(range(half, bags.n_bags))
+model = found.refit(bags.take_bags(range(half)))
+unseen = bags.take_bags(range(half, bags.n_bags))
 judge_without_labels(unseen, model.predict_proba(unseen))
 
 # %%

@@ -144,7 +144,7 @@ def test_a_separator_in_the_name_of_a_column_is_none(tmp_path):
             r"\(partial\), or \(within\) if the others",
         ),
         (
-            lambda: Bags.from_labels([[1.0], [2.0]], [0, 1]).with_labels([0], [1], weight="1"),
+            lambda: Bags.from_labels([[1.0], [2.0]], [0, 1]).add_labels([0], [1], weight="1"),
             "weight must be a number above 0, got '1'",
         ),
         (

@@ -155,9 +155,9 @@ def test_noise_is_weighed_against_the_rows_that_are_there(people):
     bags = Bags.from_arrays(instances, groups, shares, proportions_sd=0.1)
     some = np.arange(240) < 120
     weighted = Bags.from_arrays(instances, groups, shares, proportions_sd=0.1, weights=np.where(some, 1.0, 0.0))
-    assert isinstance(bags.known, KnownShares)
-    np.testing.assert_array_equal(bags.part(some).known.sizes, weighted.known.sizes)
-    np.testing.assert_array_equal(bags.part(some).known.sizes, np.full(12, 10))
+    assert isinstance(bags.share_constraints, KnownShares)
+    np.testing.assert_array_equal(bags.take_rows(some).share_constraints.sizes, weighted.share_constraints.sizes)
+    np.testing.assert_array_equal(bags.take_rows(some).share_constraints.sizes, np.full(12, 10))
 
 
 # ---- arrays, folders, tables that contradict each other --------------------------------------------------------

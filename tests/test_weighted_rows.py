@@ -104,7 +104,10 @@ def test_every_method_takes_weights_or_says_that_it_cannot(name, weighted_and_re
     [
         ("takes_weights", dict(weights=1.0 + np.arange(240) % 2)),
         ("takes_bag_weights", dict(bag_weights=1.0 + np.arange(12) % 2)),
-        ("takes_partial", dict(known=KnownShares(np.zeros((12, 2)), np.ones((12, 2)), None, np.full(12, 20.0)))),
+        (
+            "takes_partial",
+            dict(share_constraints=KnownShares(np.zeros((12, 2)), np.ones((12, 2)), None, np.full(12, 20.0))),
+        ),
     ],
 )
 def test_a_method_that_cannot_names_all_that_can(rows, takes, given):
@@ -146,7 +149,7 @@ def test_scores_of_bags_weigh_rows(weighted_and_repeated):
 
 def test_a_part_of_the_bags_keeps_the_weights(weighted_and_repeated):
     weighted, _ = weighted_and_repeated
-    part = weighted.subset([3, 5])
+    part = weighted.take_bags([3, 5])
     np.testing.assert_array_equal(part.weights, weighted.weights[np.isin(weighted.bag_index, [3, 5])])
 
 
@@ -181,12 +184,12 @@ def test_weights_of_one_are_no_weights(rows):
     bags = Bags.from_labels(*rows[:3], weights=np.ones(240))
     assert replace(bags, bag_weights=np.ones(12)).bag_weights is bags.weights is None
     assert bags.digest == Bags.from_labels(*rows[:3]).digest
-    assert bags.with_labels([0], [1]).bag_weights is None
+    assert bags.add_labels([0], [1]).bag_weights is None
 
 
 def test_some_of_the_bags_keep_their_weight(rows):
     weights = np.where(rows[2] < 6, 3.0, 1.0)
-    some = Bags.from_labels(*rows[:3], weights=weights).subset([0, 1])
+    some = Bags.from_labels(*rows[:3], weights=weights).take_bags([0, 1])
     np.testing.assert_array_equal(some.totals, [60, 60])
 
 
@@ -256,9 +259,9 @@ def test_two_copies_of_a_partition_are_one(rows):
 
 def test_labelled_rows_beside_bags_help(rows):
     instances, labels, groups, _ = rows
-    bags = Bags.from_labels(instances, labels, groups).subset([0, 1, 2])
+    bags = Bags.from_labels(instances, labels, groups).take_bags([0, 1, 2])
     few = np.flatnonzero(np.isin(groups, [0, 1, 2]))[:20]
-    both = bags.with_labels(np.arange(20), labels[few])
+    both = bags.add_labels(np.arange(20), labels[few])
     assert both.n_bags == 23
     alone, with_labels = (BagLogistic(random_state=0).fit_bags(b).score(instances, labels) for b in (bags, both))
     assert with_labels > alone
@@ -277,10 +280,10 @@ def test_labelled_rows_beside_bags_help(rows):
 )
 def test_labels_that_cannot_be_are_named(rows, given, said):
     with pytest.raises((ValueError, IndexError), match=said):
-        Bags.from_labels(*rows[:3]).with_labels(given.pop("rows"), given.pop("labels"), **given)
+        Bags.from_labels(*rows[:3]).add_labels(given.pop("rows"), given.pop("labels"), **given)
 
 
 def test_a_method_that_cannot_weigh_bags_says_so(rows):
-    bags = Bags.from_labels(*rows[:3]).with_labels([0], [1], weight=2.0)
+    bags = Bags.from_labels(*rows[:3]).add_labels([0], [1], weight=2.0)
     with pytest.raises(ValueError, match="MeanMap cannot weigh bags"):
         MeanMap().fit_bags(bags)

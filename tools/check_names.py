@@ -26,11 +26,7 @@ IRREGULAR = {
     "won", "bound", "caught", "sent", "spent", "meant", "hidden", "goes_on",
 }  # fmt: skip
 # Methods that users call, under their names since version 0.1 or 0.2.
-PUBLIC = {
-    "Bags.rows_of", "Bags.with_labels", "BagBoosting.shift_of", "GroupShares.without", "MarginalTables.filled",
-    "PartialDependence.in_words", "RandomnessTest.in_words", "ComparisonDisplay.of", "GroupSharesDisplay.of",
-    "LearningCurveDisplay.of_history", "LearningCurveDisplay.of_learning_curve",
-}  # fmt: skip
+PUBLIC = {"Bags.rows_of", "BagBoosting.shift_of", "GroupShares.without"}
 
 
 class Function(NamedTuple):

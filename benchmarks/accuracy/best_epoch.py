@@ -45,8 +45,8 @@ def measured(method: str, bag_size: int, seed: int) -> Row:
     order = np.random.default_rng(seed).permutation(bags.n_bags)
     n_held_out = round(HELD_OUT * bags.n_bags)
     model = METHODS[method](random_state=seed).fit_bags(
-        bags.subset(order[n_held_out:]),
-        held_out=bags.subset(order[:n_held_out]),
+        bags.take_bags(order[n_held_out:]),
+        held_out=bags.take_bags(order[:n_held_out]),
         monitor=lambda model: {"test_accuracy": model.score(digits.test_instances, digits.test_labels)},
     )
     return {

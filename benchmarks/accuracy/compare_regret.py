@@ -137,7 +137,7 @@ def one_hot(
 
 def election(seed: int) -> Problem:
     found = load_election()
-    third = found.bags.part(np.arange(0, len(found.votes), 3))
+    third = found.bags.take_rows(np.arange(0, len(found.votes), 3))
     return Problem(third, found.bags.instances, found.votes)
 
 

@@ -47,7 +47,7 @@ def measured(known: str, draw: int) -> Row:
         learned = Bags.from_labels(bags.instances[chosen], votes[chosen], np.arange(N_LABELLED))
     else:
         weight = _weight(bags, chosen, votes[chosen], draw) if known == BOTH else 1.0
-        learned = bags.with_labels(chosen, votes[chosen], weight=weight)
+        learned = bags.add_labels(chosen, votes[chosen], weight=weight)
     model = BagLogistic(random_state=draw).fit_bags(learned)
     others = np.setdiff1d(np.arange(len(votes)), chosen)
     probabilities = model.predict_encoded(bags.instances[others])

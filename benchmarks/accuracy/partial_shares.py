@@ -131,7 +131,7 @@ def measured(data: str, bag_size: int, form: str, told: bool, draw: int) -> Row:
     true = Bags.from_labels(instances, labels, bag)
     options = FORMS[form](true.proportions, np.random.default_rng([draw, bag_size]), told)
     left_out = options.pop("left_out", np.zeros(true.n_bags, bool))
-    bags = Bags.from_arrays(instances, bag, classes=true.classes, **options).subset(~left_out)
+    bags = Bags.from_arrays(instances, bag, classes=true.classes, **options).take_bags(~left_out)
     model = BagLogistic(n_resamples=5, random_state=draw).fit_bags(bags)
     return {"accuracy": model.score(test_instances, test_labels)}
 

@@ -50,7 +50,7 @@ def measured(strategy: Any, seed: int) -> Row:
     found = suggest_labels(first, bags, BUDGET, strategy=strategy, random_state=seed)
     rows = np.sort(found.rows)
     model = BagLogistic(n_resamples=N_RESAMPLES, random_state=seed)
-    model.fit_bags(bags.with_labels(rows, votes[rows], weight=WEIGHT))
+    model.fit_bags(bags.add_labels(rows, votes[rows], weight=WEIGHT))
     others = np.setdiff1d(np.arange(len(votes)), rows)
     scores = label_scores(votes[others], model.predict_encoded(bags.instances[others]), model.classes_)
     assert scores.auc is not None

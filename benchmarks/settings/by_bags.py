@@ -40,7 +40,7 @@ class Data:
         instances, labels = self.rows(draw)
         bags = into_bags(instances, labels, random_bags(len(labels), bag_size, draw))
         n_held_out = round(HELD_OUT * bags.n_bags)
-        return bags.subset(np.arange(n_held_out, bags.n_bags)), bags.subset(np.arange(n_held_out))
+        return bags.take_bags(np.arange(n_held_out, bags.n_bags)), bags.take_bags(np.arange(n_held_out))
 
 
 def compared(

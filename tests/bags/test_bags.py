@@ -207,21 +207,21 @@ def test_a_row_without_a_bag_is_refused():
 
 def test_a_subset_of_bags_keeps_their_rows_proportions_and_names():
     bags = Bags.from_arrays(pd.DataFrame(X, columns=["a", "b"]), OHIO_IOWA, HALVES, classes=["no", "yes"])
-    ohio = bags.subset([1])
+    ohio = bags.take_bags([1])
     assert (ohio.bag_ids, ohio.features, ohio.classes.tolist()) == (("Ohio",), ("a", "b"), ["no", "yes"])
     assert ohio.instances.tolist() == X[[0, 2]].tolist()
     assert ohio.proportions.tolist() == [[0.25, 0.75]]
-    assert bags.subset([False, True]).bag_ids == ("Ohio",)
-    assert bags.subset([1, 0]).bag_ids == bags.bag_ids
+    assert bags.take_bags([False, True]).bag_ids == ("Ohio",)
+    assert bags.take_bags([1, 0]).bag_ids == bags.bag_ids
 
 
 def test_a_part_of_the_rows_leaves_each_bag_its_proportions():
     bags = Bags.from_arrays(X, OHIO_IOWA, HALVES)
-    part = bags.part([3, 0])
+    part = bags.take_rows([3, 0])
     assert part.bag_ids == bags.bag_ids
     assert part.bag_index.tolist() == [1, 0]
     assert part.proportions.tolist() == bags.proportions.tolist()
-    assert bags.part([0]).bag_ids == ("Ohio",)
+    assert bags.take_rows([0]).bag_ids == ("Ohio",)
 
 
 @pytest.mark.parametrize(
@@ -236,4 +236,4 @@ def test_a_part_of_the_rows_leaves_each_bag_its_proportions():
 )
 def test_a_subset_that_is_none_is_refused(which, message):
     with pytest.raises(ValueError, match=re.escape(message)):
-        Bags.from_arrays(X, OHIO_IOWA, HALVES).subset(which)
+        Bags.from_arrays(X, OHIO_IOWA, HALVES).take_bags(which)

@@ -86,7 +86,7 @@ def test_bounds_that_leave_one_vector_give_the_ordinary_model(method, rows, shar
     exact = Bags.from_arrays(instances, bag, shares)
     tight = Bags.from_arrays(instances, bag, lower=shares, upper=shares)
     models = [type(method)(**method.get_params()).fit_bags(bags) for bags in (exact, tight)]
-    assert tight.known is not None
+    assert tight.share_constraints is not None
     np.testing.assert_allclose(*(model.predict_proba(instances) for model in models), atol=2e-4)
 
 
@@ -131,7 +131,7 @@ def test_a_single_unknown_share_is_what_is_left(rows, shares):
 def test_what_is_known_goes_with_a_part_of_the_bags(rows, shares):
     instances, _, bag = rows
     bags = Bags.from_arrays(instances, bag, lower=shares * 0.9, upper=np.minimum(shares * 1.1, 1))
-    np.testing.assert_array_equal(bags.subset([4, 7]).known.lower, (shares * 0.9)[[4, 7]])
+    np.testing.assert_array_equal(bags.take_bags([4, 7]).share_constraints.lower, (shares * 0.9)[[4, 7]])
     met = bag_scores(bags, np.repeat(shares, 20, axis=0))
     np.testing.assert_allclose(met.total_variation, 0, atol=1e-9)
 
@@ -209,12 +209,12 @@ def test_tables_of_bounds_and_empty_cells(rows, shares):
     table = pd.DataFrame(shares, columns=["a", "b", "c"]).assign(bag=np.arange(60))
     bounds = [table.assign(**{name: table[name] + by for name in "abc"}).clip(0, 59) for by in (-0.05, 0.05)]
     bags = Bags.from_tables(people, bag="bag", lower=bounds[0], upper=bounds[1].assign(bag=np.arange(60)))
-    np.testing.assert_allclose(bags.known.lower, np.maximum(shares - 0.05, 0))
+    np.testing.assert_allclose(bags.share_constraints.lower, np.maximum(shares - 0.05, 0))
     table.loc[3, ["a", "b"]] = np.nan
     with pytest.raises(ValueError, match="bag 3: the value nan of class 'a' is not a number"):
         Bags.from_tables(people, table, bag="bag")
     partial = Bags.from_tables(people, table, bag="bag", partial=True)
-    assert partial.known.upper[3, 0] == pytest.approx(1 - shares[3, 2])
+    assert partial.share_constraints.upper[3, 0] == pytest.approx(1 - shares[3, 2])
 
 
 def within_first_two(shares, full):
@@ -269,7 +269,7 @@ def test_a_logistic_model_of_subsets_is_at_the_minimum_of_the_formula(rows, subs
     def loss(tilt):
         scores = np.log(model.predict_proba(instances)) + np.column_stack([instances, np.ones(1200)]) @ tilt
         found = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
-        return subsets.known.losses(subsets.means(found)).sum()
+        return subsets.share_constraints.losses(subsets.means(found)).sum()
 
     intercepts = np.zeros((3, 3))
     for k in range(3):  # intercepts have no penalty
@@ -285,7 +285,7 @@ def test_a_logistic_model_of_subsets_is_at_the_minimum_of_the_formula(rows, subs
 )
 def test_shares_within_a_subset_help_beside_a_few_full_vectors(method, rows, shares, full, subsets):
     instances, labels, bag = rows
-    alone = Bags.from_arrays(instances, bag, shares).subset(full)
+    alone = Bags.from_arrays(instances, bag, shares).take_bags(full)
     few = type(method)(**method.get_params()).fit_bags(alone).score(instances, labels)
     assert method.fit_bags(subsets).score(instances, labels) > max(0.88, few)
 
@@ -300,7 +300,7 @@ def test_networks_learn_from_shares_within_a_subset(method, rows, subsets):
 def test_full_vectors_said_to_be_within_all_classes_are_the_ordinary_bags(rows, shares):
     instances, _, bag = rows
     bags = Bags.from_arrays(instances, bag, shares, within=True)
-    assert bags.known is None
+    assert bags.share_constraints is None
     np.testing.assert_array_equal(bags.proportions, Bags.from_arrays(instances, bag, shares).proportions)
 
 
@@ -308,7 +308,7 @@ def test_counts_within_a_subset_are_its_shares(rows, shares, full, subsets):
     instances, _, bag = rows
     counts = np.where(np.isnan(within_first_two(shares, full)), NAN, np.round(shares * 20))
     counted = Bags.from_arrays(instances, bag, counts=counts, within=True)
-    np.testing.assert_allclose(counted.known.within, subsets.known.within)
+    np.testing.assert_allclose(counted.share_constraints.within, subsets.share_constraints.within)
     np.testing.assert_allclose(counted.proportions, subsets.proportions)
 
 
@@ -316,15 +316,20 @@ def test_shares_within_a_subset_do_not_depend_on_the_order_of_rows_and_classes(r
     instances, _, bag = rows
     order, turned = np.random.default_rng(0).permutation(1200), [2, 0, 1]
     again = Bags.from_arrays(instances[order], bag[order], within_first_two(shares, full)[:, turned], within=True)
-    np.testing.assert_array_equal(again.known.within, subsets.known.within[:, turned])
+    np.testing.assert_array_equal(again.share_constraints.within, subsets.share_constraints.within[:, turned])
     models = [BagLogistic(n_resamples=0).fit_bags(bags).predict_proba(instances) for bags in (subsets, again)]
     np.testing.assert_allclose(models[0][:, turned], models[1], atol=1e-4)
 
 
 def test_shares_within_a_subset_go_with_a_part_of_the_bags_and_scores_do_not_count_the_mass(subsets, shares, full):
-    some = subsets.subset([1, 5, 7])
-    np.testing.assert_array_equal(some.known.within, subsets.known.within[[1, 5, 7]])
-    assert some.digest != dataclasses.replace(some, known=dataclasses.replace(some.known, within=None)).digest
+    some = subsets.take_bags([1, 5, 7])
+    np.testing.assert_array_equal(some.share_constraints.within, subsets.share_constraints.within[[1, 5, 7]])
+    assert (
+        some.digest
+        != dataclasses.replace(
+            some, share_constraints=dataclasses.replace(some.share_constraints, within=None)
+        ).digest
+    )
     halved = shares * np.where(full[:, None], 1, [0.5, 0.5, 1])
     scores = bag_scores(subsets, np.repeat(halved / halved.sum(axis=1, keepdims=True), 20, axis=0))
     np.testing.assert_allclose(scores.total_variation, 0, atol=1e-9)
@@ -335,7 +340,7 @@ def test_shares_within_a_subset_go_with_a_part_of_the_bags_and_scores_do_not_cou
 
 def test_bags_that_never_tell_the_mass_of_a_subset_are_warned_of(subsets, full):
     with pytest.warns(UninformativeBagsWarning, match="no bag tells how common class 2 is beside classes 0, 1"):
-        BagLogistic(n_resamples=0).fit_bags(subsets.subset(~full))
+        BagLogistic(n_resamples=0).fit_bags(subsets.take_bags(~full))
 
 
 OUTSIDE = {
@@ -389,9 +394,9 @@ def test_tables_of_shares_within_a_subset(rows, shares, full, subsets, tmp_path)
     people.to_csv(tmp_path / "people.csv", index=False)
     table.to_csv(tmp_path / "results.csv", index=False)
     bags = Bags.from_tables(tmp_path / "people.csv", tmp_path / "results.csv", bag="bag", within=True)
-    np.testing.assert_allclose(bags.known.within, subsets.known.within)
+    np.testing.assert_allclose(bags.share_constraints.within, subsets.share_constraints.within)
     stored = store_tables(tmp_path / "people.csv", tmp_path / "store", table, bag="bag", within=True)
-    np.testing.assert_array_equal(stored.known.within, bags.known.within)
+    np.testing.assert_array_equal(stored.share_constraints.within, bags.share_constraints.within)
     with pytest.raises(ValueError, match="either those of the whole bag"):
         Bags.from_tables(people, table, bag="bag", within=True, partial=True)
 
@@ -401,16 +406,20 @@ def test_labels_stand_beside_bags_of_which_less_is_known(form, rows, shares, sub
     instances, labels, bag = rows
     noisy = shares + np.random.default_rng(1).normal(scale=0.05, size=shares.shape)
     bags = {
-        "within": lambda: subsets.subset(~full),
+        "within": lambda: subsets.take_bags(~full),
         "noise": lambda: Bags.from_arrays(instances, bag, noisy, proportions_sd=0.05),
         "bounds": lambda: Bags.from_arrays(instances, bag, upper=np.minimum(shares + 0.3, 1)),
     }[form]()
     truth = labels[np.isin(bag, bags.bag_ids)]
-    beside = bags.with_labels(np.arange(30), truth[:30])
+    beside = bags.add_labels(np.arange(30), truth[:30])
     exact = np.eye(3)[truth[:30]]
     np.testing.assert_array_equal(beside.proportions[-30:], exact)
-    np.testing.assert_array_equal(beside.known.targets(np.full((beside.n_bags, 3), 1 / 3))[-30:], exact)
-    np.testing.assert_array_equal(beside.known.take_bags(np.arange(bags.n_bags)).lower, bags.known.lower)
+    np.testing.assert_array_equal(
+        beside.share_constraints.targets(np.full((beside.n_bags, 3), 1 / 3))[-30:], exact
+    )
+    np.testing.assert_array_equal(
+        beside.share_constraints.take_bags(np.arange(bags.n_bags)).lower, bags.share_constraints.lower
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # labels tell the mass of subsets
         assert BagLogistic(n_resamples=0).fit_bags(beside).score(instances, labels) > 0.85

@@ -123,7 +123,7 @@ def test_sorted_rows_need_no_arrays():
     assert isinstance(bags.row_order, RowsInOrder)
     for name in ("sizes", "starts", "row_order", "prior"):
         np.testing.assert_array_equal(getattr(bags, name), getattr(same, name))
-    np.testing.assert_array_equal(bags.subset([2, 0]).instances, same.subset([2, 0]).instances)
+    np.testing.assert_array_equal(bags.take_bags([2, 0]).instances, same.take_bags([2, 0]).instances)
     np.testing.assert_array_equal(bags.means(bags.instances), same.means(same.instances))
 
 

@@ -70,7 +70,7 @@ def test_a_share_that_is_none_is_refused_before_training(share, capsys, tmp_path
 
 def test_a_single_bag_cannot_be_held_out(bags):
     with pytest.raises(ValueError, match="--hold_out keeps bags out of training, and there is only one"):
-        split_rows(bags.subset([0]), 0.2, random_state=0)
+        split_rows(bags.take_bags([0]), 0.2, random_state=0)
 
 
 def test_a_model_that_learned_nothing_says_so_at_the_top_of_its_report(capsys, tmp_path, rng):

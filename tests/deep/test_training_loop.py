@@ -162,7 +162,7 @@ def test_a_checkpoint_of_other_bags_is_refused(bags, blobs, tmp_path):
 
 def test_a_checkpoint_judged_by_other_held_out_bags_is_refused(bags, tmp_path):
     model = DLLP(epochs=2, checkpoint=tmp_path / "run.pt", random_state=0)
-    one, other = bags.subset([0]), bags.subset([1])
+    one, other = bags.take_bags([0]), bags.take_bags([1])
     model.fit_bags(bags, held_out=one)
     for held_out in (other, None):
         with pytest.raises(ValueError, match=r"belongs to another training \(held_out was"):
@@ -275,13 +275,13 @@ def test_held_out_bags_of_other_instances_are_refused(bags_of_images):
 
 def test_the_rate_is_full_and_then_falls_to_zero():
     plan = Plan(epochs=10, bags_a_step=1, seed=0, decay_from=0.5)
-    assert [plan.rate_share(p) for p in (0, 0.4, 0.5, 0.75, 1)] == [1, 1, 1, 0.5, 0]
-    assert Plan(epochs=10, bags_a_step=1, seed=0, decay_from=1).rate_share(0.99) == 1
+    assert [plan.lr_factor(p) for p in (0, 0.4, 0.5, 0.75, 1)] == [1, 1, 1, 0.5, 0]
+    assert Plan(epochs=10, bags_a_step=1, seed=0, decay_from=1).lr_factor(0.99) == 1
 
 
 def test_the_rate_rises_before_it_falls():
     plan = Plan(epochs=10, bags_a_step=1, seed=0, warm_up=0.2, decay_from=0.6)
-    assert [plan.rate_share(p) for p in (0, 0.1, 0.2, 0.5, 0.8, 1)] == pytest.approx([0, 0.5, 1, 1, 0.5, 0])
+    assert [plan.lr_factor(p) for p in (0, 0.1, 0.2, 0.5, 0.8, 1)] == pytest.approx([0, 0.5, 1, 1, 0.5, 0])
 
 
 def test_a_rising_rate_changes_weights_less(bags):

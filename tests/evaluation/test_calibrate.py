@@ -69,7 +69,7 @@ def test_the_calibration_error_has_an_interval_that_holds():
 def test_few_bags_and_unknown_kinds_are_refused():
     bags, probabilities, _ = draw(800, np.random.default_rng(5))
     with pytest.raises(ValueError, match="a calibrator needs 20 bags or more, got 10"):
-        fit_calibrator(bags.subset(range(10)), probabilities[:160])
+        fit_calibrator(bags.take_bags(range(10)), probabilities[:160])
     with pytest.raises(ValueError, match="kind must be one of temperature, vector, isotonic, got 'platt'"):
         fit_calibrator(bags, probabilities, kind="platt")
 

@@ -74,7 +74,7 @@ def test_many_or_large_images_are_learned_by_a_network_whose_time_is_told(grey, 
 
 
 def test_few_bags_are_not_called_many_images(grey):
-    found = default_method(grey.subset(range(3)))
+    found = default_method(grey.take_bags(range(3)))
     assert isinstance(found.method, DLLP)
     assert found.reason.startswith("with fewer than 6 bags none can be held out")
 

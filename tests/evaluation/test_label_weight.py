@@ -28,10 +28,10 @@ def test_the_weight_has_about_the_lowest_loss_of_held_out_labels_in_any_order(ba
 def test_labels_go_with_their_rows_in_any_order(bags):
     bags, labels = bags
     rows = np.array([50, 3, 17, 4])
-    both = bags.with_labels(rows, labels[rows])
+    both = bags.add_labels(rows, labels[rows])
     np.testing.assert_array_equal(both.proportions[-4:].argmax(axis=1), labels[np.sort(rows)])
     which = np.isin(np.arange(600), rows)
-    np.testing.assert_array_equal(bags.with_labels(which, labels[which]).proportions, both.proportions)
+    np.testing.assert_array_equal(bags.add_labels(which, labels[which]).proportions, both.proportions)
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ def test_few_bags_have_no_curve(bags):
 
 
 def test_some_bags_keep_their_rows_and_shares(bags):
-    few = bags.subset([7, 2])
+    few = bags.take_bags([7, 2])
     assert few.bag_ids == (bags.bag_ids[2], bags.bag_ids[7])
     np.testing.assert_array_equal(few.instances[few.rows_of(1)], bags.instances[bags.rows_of(7)])
     np.testing.assert_array_equal(few.proportions, bags.proportions[[2, 7]])

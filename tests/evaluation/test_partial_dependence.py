@@ -35,9 +35,9 @@ def test_it_is_the_mean_prediction_at_each_value(rng):
     np.testing.assert_allclose(found["matters"].predicted[:, 1], 1 / (1 + np.exp(-found["matters"].values)))
     mean = (1 / (1 + np.exp(-X[:, 0]))).mean()
     np.testing.assert_allclose(found["does not"].predicted[:, 1], mean)
-    assert found["matters"].in_words(1).startswith("rises: ")
-    assert found["matters"].in_words(0).startswith("falls: ")
-    assert found["does not"].in_words(1).startswith("does not change: ")
+    assert found["matters"].describe(1).startswith("rises: ")
+    assert found["matters"].describe(0).startswith("falls: ")
+    assert found["does not"].describe(1).startswith("does not change: ")
     assert found["matters"].change(1) == pytest.approx(-found["matters"].change(0))
 
 
@@ -56,7 +56,7 @@ def test_values_are_in_the_users_words_and_units(people):
     np.testing.assert_allclose(
         found["city"].predicted[place], model.predict_proba(changed).mean(axis=0), atol=1e-6
     )
-    assert "Oslo" in found["city"].in_words(1)
+    assert "Oslo" in found["city"].describe(1)
 
 
 def test_row_order_does_not_matter_where_all_rows_are_used(rng):

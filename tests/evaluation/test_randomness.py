@@ -23,7 +23,7 @@ def test_a_single_column_that_differs_is_found_and_named(rng):
     found = randomness_test(Bags.from_arrays(X, bags.bag_index, bags.proportions), permutations=99)
     assert not found.looks_random
     assert found.columns[0][0] == "column 1"
-    assert "most of all in column 1" in found.in_words()
+    assert "most of all in column 1" in found.describe()
 
 
 @pytest.mark.parametrize("shares", [np.tile([0.5, 0.5], (30, 1)), np.repeat([[0.1, 0.9], [0.9, 0.1]], 15, axis=0)])
@@ -31,7 +31,7 @@ def test_shares_that_differ_too_little_or_too_much_are_found(rng, shares):
     bags = Bags.from_arrays(rng.normal(size=(600, 2)), np.arange(600) // 20, shares)
     found = randomness_test(bags, permutations=99)
     assert found.p_proportions < 0.05 < found.p_features
-    assert "shares of the classes" in found.in_words()
+    assert "shares of the classes" in found.describe()
 
 
 def test_spreads_by_plain_loops(rng):
@@ -52,7 +52,7 @@ def test_the_same_seed_gives_the_same_answer_and_images_are_taken(rng):
     one, two = (randomness_test(images, permutations=49, random_state=3) for _ in range(2))
     assert one == two
     assert one.columns == ()
-    assert one.in_words()
+    assert one.describe()
 
 
 def test_bags_of_one_row_are_random(rng):

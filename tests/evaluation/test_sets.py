@@ -76,7 +76,7 @@ def test_too_few_bags_are_refused():
     ):
         conformalize(bags, probabilities).contain(probabilities, 0.99)
     with pytest.raises(ValueError, match="need 20 bags or more, got 19"):
-        conformalize(bags.subset(np.arange(19)), probabilities[: 19 * 400])
+        conformalize(bags.take_bags(np.arange(19)), probabilities[: 19 * 400])
 
 
 @pytest.mark.parametrize("bad", [0, 1, 90])

@@ -58,7 +58,7 @@ def test_encoded_instances_have_a_door_of_their_own(model, people):
     np.testing.assert_array_equal(model.predict_encoded(model.encode(people)), expected)
     bags = Bags.from_tables(people, bag="state", label="vote")
     np.testing.assert_array_equal(model.predict_proba(bags), expected)
-    np.testing.assert_array_equal(model.predict_proba(bags.subset([3])), expected[bags.rows_of(3)])
+    np.testing.assert_array_equal(model.predict_proba(bags.take_bags([3])), expected[bags.rows_of(3)])
 
 
 def test_bags_that_are_encoded_otherwise_are_refused(model, people):

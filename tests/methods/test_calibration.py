@@ -94,7 +94,7 @@ def refused(model, bags, message):
 
 
 def test_it_cannot_be_asked_of_a_handful_of_bags(bags):
-    few = bags.subset([0, 1, 2])
+    few = bags.take_bags([0, 1, 2])
     assert refused(DLLP(epochs=1, calibrate=True), few, "calibrate=True needs 6 bags at least, here are 3")
 
 
@@ -107,11 +107,11 @@ def eight(rng):
 
 def test_held_out_bags_judge_the_copies_as_they_judged_the_network(eight):
     model = DLLP(epochs=3, patience=2, random_state=0)
-    assert model.fit_bags(eight.subset(range(7)), held_out=eight.subset([7])).temperature_ > 1
+    assert model.fit_bags(eight.take_bags(range(7)), held_out=eight.take_bags([7])).temperature_ > 1
     assert model.set_params(validation_fraction=0.1).fit_bags(eight).temperature_ > 1
 
 
 def test_too_few_bags_for_a_method_in_parts_are_not_calibrated(eight):
-    six = eight.subset(range(6))
+    six = eight.take_bags(range(6))
     assert LLPFC(epochs=1, random_state=0).fit_bags(six).temperature_ == 1
     assert refused(LLPFC(epochs=1, calibrate=True), six, "calibrate=True needs 8 bags at least, here are 6")

@@ -40,9 +40,9 @@ def test_corrections_are_saved_and_exported(model, tmp_path, kind):
 def test_training_bags_are_known_and_refused(model):
     bags = draw(0)
     assert count_shared_bags(fingerprint_bags(bags), fingerprint_bags(draw(1))) == 0
-    assert count_shared_bags(fingerprint_bags(bags), fingerprint_bags(bags.subset([3, 50]))) == 2
+    assert count_shared_bags(fingerprint_bags(bags), fingerprint_bags(bags.take_bags([3, 50]))) == 2
     with pytest.raises(ValueError, match="30 of these 30 bags are among those that the model was trained on"):
-        model.conformalize(bags.subset(range(30)))
+        model.conformalize(bags.take_bags(range(30)))
     with pytest.raises(ValueError, match="200 of these 200 bags"):
         model.recalibrate(bags)
 

@@ -168,7 +168,7 @@ def test_bag_weights_of_zero_leave_bags_out(rng):
     start = np.zeros((1, 1, 4))
     weighted = replace(bags, bag_weights=np.r_[np.zeros(3), np.ones(7)])
     (with_all,) = refine_linear(weighted, whole_blocks(bags), start, [], [Refinement(1.0)])
-    some = bags.subset(np.arange(3, 10))
+    some = bags.take_bags(np.arange(3, 10))
     (without,) = refine_linear(some, whole_blocks(some), start, [], [Refinement(1.0)])
     np.testing.assert_allclose(with_all, without, atol=1e-3)
 

@@ -203,7 +203,7 @@ def test_effects_have_a_direction():
 
 
 def test_shares_by_group_are_told_where_they_are_given():
-    shares = GroupSharesDisplay.of({"group": ["young", "old"], "class": ["yes"] * 2, "share": [0.25, 0.5]})
+    shares = GroupSharesDisplay.prepare({"group": ["young", "old"], "class": ["yes"] * 2, "share": [0.25, 0.5]})
     page = render(replace(told("table", False), shares=shares))
     shown, _ = table_of(page, "Shares of classes by group")
     assert shown == [["young", "yes", "25.0 %", "", ""], ["old", "yes", "50.0 %", "", ""]]

@@ -36,7 +36,7 @@ def test_a_report_is_read_whatever_the_order_of_its_columns():
     tables = MarginalTables.from_rows(ROWS, LABELS)
     read = MarginalTables.from_counts(as_report(tables))
     for a, b in tables.pairs:
-        np.testing.assert_array_equal(read.filled(a, b), tables.filled(a, b))
+        np.testing.assert_array_equal(read.fill_counts(a, b), tables.fill_counts(a, b))
 
 
 def test_positions_of_unknown_values_are_minus_one():
@@ -55,8 +55,8 @@ def test_small_cells_are_left_out_and_estimated():
     np.testing.assert_array_equal(left_out, exact.counts["a", "b"].sum(axis=2) < 55)
     assert 0 < left_out.sum() < 36
     read = MarginalTables.from_counts(as_report(reported), threshold=55)
-    np.testing.assert_allclose(read.filled("a", "b"), reported.filled("a", "b"))
-    off = np.abs(reported.filled("a", "b") - exact.counts["a", "b"])[left_out]
+    np.testing.assert_allclose(read.fill_counts("a", "b"), reported.fill_counts("a", "b"))
+    off = np.abs(reported.fill_counts("a", "b") - exact.counts["a", "b"])[left_out]
     assert off.max() < 55 / 2
 
 

@@ -39,6 +39,7 @@ from llpgan.utils.arrays import (
     refuse_masked,
 )
 from llpgan.utils.messages import html_table
+from llpgan.utils.old_names import OldName, accept_old_settings
 
 if TYPE_CHECKING:
     from llpgan.tables import Columns, Encoder
@@ -78,9 +79,9 @@ class Bags:
     weights : ndarray of shape (n_samples,), default=None
         How much each row counts in its bag: a weight of three is the same as the row three times. None means that
         each row counts once; weights of one become None.
-    known : KnownShares, default=None
+    share_constraints : KnownShares, default=None
         What is known of the shares, if it is less than a full, exact vector. ``proportions`` then holds one vector
-        that it allows, and methods that need all shares refuse such bags.
+        that it allows, and methods that need all shares refuse such bags. None means that all shares are known.
     bag_weights : ndarray of shape (n_bags,), default=None
         How much each bag counts beside the others. None means that all bags count the same; weights of one become
         None.
@@ -116,9 +117,14 @@ class Bags:
     features: Sequence[str] | None = None
     encoder: "Encoder | None" = None
     weights: NDArray[np.float64] | None = None
-    known: KnownShares | None = None
+    share_constraints: KnownShares | None = None
     bag_weights: NDArray[np.float64] | None = None
     tolerance: InitVar[float] = 0.01
+
+    known = OldName("share_constraints")
+    part = OldName("take_rows")
+    subset = OldName("take_bags")
+    with_labels = OldName("add_labels")
 
     def __post_init__(self, tolerance: float) -> None:
         check_tolerance(tolerance)
@@ -131,8 +137,9 @@ class Bags:
             refuse_weightless_bag(self.totals, self.bag_ids)
             if (self.weights == 1).all():
                 object.__setattr__(self, "weights", None)
-        if self.known is not None:  # noise is weighed against the rows that are here, as often as they count
-            object.__setattr__(self, "known", replace(self.known, sizes=self.totals))
+        if self.share_constraints is not None:  # noise is weighed against the rows here, as often as they count
+            constraints = replace(self.share_constraints, sizes=self.totals)
+            object.__setattr__(self, "share_constraints", constraints)
         if self.bag_weights is not None:
             found = check_weights(self.bag_weights, self.n_bags, "bag_weights")
             object.__setattr__(self, "bag_weights", None if (found == 1).all() else found)
@@ -353,7 +360,7 @@ class Bags:
             classes=class_names,
             features=_column_names(instances),
             weights=cast(Any, weights),
-            known=known,
+            share_constraints=known,
             tolerance=tolerance,
         )
 
@@ -528,7 +535,7 @@ class Bags:
         bags = cls.from_arrays(table[entries], bag_of_entry, proportions, weights=weights, **known)
         return replace(bags, bag_weights=bags.totals / bags.sizes, features=_column_names(instances))
 
-    def with_labels(self, rows: ArrayLike, labels: ArrayLike, *, weight: float = 1.0) -> Self:
+    def add_labels(self, rows: ArrayLike, labels: ArrayLike, *, weight: float = 1.0) -> Self:
         """These bags, and beside them some rows whose labels are known, each as a bag of its own.
 
         Parameters
@@ -549,7 +556,7 @@ class Bags:
         Examples
         --------
         >>> bags = Bags.from_labels([[1.0], [2.0], [6.0]], ["no", "yes", "no"], groups=["a", "a", "b"])
-        >>> bags.with_labels([1], ["yes"]).bag_ids
+        >>> bags.add_labels([1], ["yes"]).bag_ids
         ('a', 'b', ('label', 1))
         """
         chosen, given = check_labelled_rows(rows, labels, len(self.bag_index))
@@ -558,6 +565,7 @@ class Bags:
         if not is_finite_number(weight) or weight <= 0:
             raise ValueError(f"weight must be a number above 0, got {weight!r}")
         counts = np.ones(self.n_bags) if self.bag_weights is None else self.bag_weights
+        constraints = self.share_constraints
         shares = (given[:, None] == self.classes).astype(np.float64)
         return replace(
             self,
@@ -566,7 +574,7 @@ class Bags:
             proportions=np.vstack([self.proportions, shares]),
             bag_ids=(*self.bag_ids, *(("label", int(row)) for row in chosen)),
             weights=None if self.weights is None else np.append(self.weights, np.ones(len(chosen))),
-            known=None if self.known is None else self.known.append_labelled(shares),
+            share_constraints=constraints and constraints.append_labelled(shares),
             bag_weights=np.append(counts, np.full(len(chosen), float(weight))),
         )
 
@@ -617,7 +625,7 @@ class Bags:
         >>> bags.nearest_shares(np.array([[0.2, 0.2, 0.6]])).round(3)
         array([[0.6, 0.1, 0.3]])
         """
-        return self.proportions if self.known is None else self.known.targets(predicted)
+        return self.proportions if self.share_constraints is None else self.share_constraints.targets(predicted)
 
     @property
     def row_weights(self) -> NDArray[np.float64]:
@@ -651,7 +659,7 @@ class Bags:
     @cached_property
     def digest(self) -> str:
         """A hash of all rows and all that is known of the bags, by which a run recognizes its checkpoints."""
-        known = self.known
+        known = self.share_constraints
         constraints = [] if known is None else [known.lower, known.upper, known.sd, known.within]
         digest = hashlib.blake2b(digest_size=8)
         for part in (self.proportions, self.bag_index, self.weights, self.bag_weights, *constraints):
@@ -685,10 +693,10 @@ class Bags:
             return self
         instances: Any = self.instances
         if not isinstance(instances, StoredInstances):
-            return self.part(counts)
+            return self.take_rows(counts)
         rows = np.flatnonzero(counts)
         return replace(
-            replace(self, instances=np.empty((len(counts), 1))).part(rows),
+            replace(self, instances=np.empty((len(counts), 1))).take_rows(rows),
             instances=cast(Any, instances.select(rows)),
         )
 
@@ -708,7 +716,7 @@ class Bags:
         start = self.starts[bag]
         return self.row_order[start : start + self.sizes[bag]]
 
-    def subset(self, which: ArrayLike) -> Self:
+    def take_bags(self, which: ArrayLike) -> Self:
         """Select whole bags.
 
         The instances of the selected bags are read into memory if they were in a file.
@@ -726,13 +734,13 @@ class Bags:
         Examples
         --------
         >>> bags = Bags.from_labels([[1.0], [2.0], [6.0]], [0, 1, 0], groups=["a", "b", "a"])
-        >>> bags.subset([0]).instances.tolist(), bags.subset([False, True]).bag_ids
+        >>> bags.take_bags([0]).instances.tolist(), bags.take_bags([False, True]).bag_ids
         ([[1.0], [6.0]], ('b',))
         """
         chosen = check_positions(which, "bag", self.n_bags)
-        return self.part(np.sort(self.row_order[rows_of_bags(self.starts[chosen], self.sizes[chosen])]))
+        return self.take_rows(np.sort(self.row_order[rows_of_bags(self.starts[chosen], self.sizes[chosen])]))
 
-    def part(self, rows: ArrayLike) -> Self:
+    def take_rows(self, rows: ArrayLike) -> Self:
         """Select rows; each bag that keeps any row keeps its proportions.
 
         A random sample of a bag has the same proportions in expectation.
@@ -750,11 +758,12 @@ class Bags:
         Examples
         --------
         >>> bags = Bags.from_labels([[1.0], [2.0], [6.0]], [0, 1, 0], groups=["a", "a", "b"])
-        >>> bags.part([1]).bag_ids, bags.part([1]).proportions
+        >>> bags.take_rows([1]).bag_ids, bags.take_rows([1]).proportions
         (('a',), array([[0.5, 0.5]]))
         """
         chosen = check_positions(rows, "row", len(self.bag_index))
         kept, bag_index = np.unique(self.bag_index[chosen], return_inverse=True)
+        constraints = self.share_constraints
         return replace(
             self,
             instances=self.instances[chosen],
@@ -762,7 +771,7 @@ class Bags:
             proportions=self.proportions[kept],
             bag_ids=tuple(self.bag_ids[bag] for bag in kept),
             weights=None if self.weights is None else self.weights[chosen],
-            known=None if self.known is None else self.known.take_bags(kept),
+            share_constraints=constraints and constraints.take_bags(kept),
             bag_weights=None if self.bag_weights is None else self.bag_weights[kept],
         )
 
@@ -848,6 +857,9 @@ class Bags:
         shape = " × ".join(map(str, self.instances.shape[1:]))
         about = f"{self.n_bags:,} bags of {len(self.instances):,} instances of shape {shape}"
         return html_table(columns, about, note=f"and {note}" if note else "")
+
+
+accept_old_settings(Bags, known="share_constraints")
 
 
 def _if_uneven(weights: NDArray[np.float64] | None) -> NDArray[np.float64] | None:

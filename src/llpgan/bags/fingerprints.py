@@ -18,7 +18,7 @@ def fingerprint_bags(bags: Bags) -> NDArray[np.int64]:
 
     >>> X, y, bag = np.arange(8.0)[:, None], [0, 1] * 4, [0, 0, 1, 1, 2, 2, 3, 3]
     >>> whole = Bags.from_labels(X, y, bag)
-    >>> count_shared_bags(fingerprint_bags(whole), fingerprint_bags(whole.subset([1, 2])))
+    >>> count_shared_bags(fingerprint_bags(whole), fingerprint_bags(whole.take_bags([1, 2])))
     2
     """
     keys = [

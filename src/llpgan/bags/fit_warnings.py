@@ -131,9 +131,9 @@ def never_compared(bags: Bags) -> str | None:
     >>> never_compared(Bags.from_arrays([[1.0], [2.0]], ["a", "b"], shares, within=True))[:55]
     'no bag tells how common class 2 is beside classes 0, 1:'
     """
-    if bags.known is None or bags.known.within is None:
+    if bags.share_constraints is None or bags.share_constraints.within is None:
         return None
-    first, *others = (bags.classes[group].tolist() for group in unlinked_classes(bags.known.within))
+    first, *others = (bags.classes[group].tolist() for group in unlinked_classes(bags.share_constraints.within))
     if not others:
         return None
     named = [f"class{'es' if len(g) > 1 else ''} {', '.join(map(str, g))}" for g in (others[0], first)]
@@ -350,11 +350,11 @@ def sample_bags(bags: Bags) -> tuple[Bags, Array | float]:
     drawn = np.random.default_rng(0).permutation(bags.n_bags)
     n_whole = int(np.searchsorted(np.cumsum(bags.sizes[drawn]), _JUDGED_BY, side="right"))
     if n_whole >= min(_FEWEST_BAGS, bags.n_bags):
-        return bags.subset(np.sort(drawn[:n_whole])), 0.0
+        return bags.take_bags(np.sort(drawn[:n_whole])), 0.0
     chosen = np.sort(drawn[:_FEWEST_BAGS])
     at_most = _JUDGED_BY // len(chosen)
     rows = [bags.rows_of(bag)[:: -(-int(bags.sizes[bag]) // at_most)] for bag in chosen.tolist()]
-    part = bags.part(np.sort(np.concatenate(rows)))
+    part = bags.take_rows(np.sort(np.concatenate(rows)))
     return part, 1 - part.sizes / bags.sizes[chosen]
 
 

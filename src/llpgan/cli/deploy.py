@@ -92,8 +92,8 @@ def conformalize(
     bags = _encode_bags(loaded, rows, TableSpec(bag=bag, proportions=proportions, counts=counts))
     if recalibrate is not None:
         every_second = list(range(0, bags.n_bags, 2))
-        loaded.recalibrate(bags.subset(every_second), kind=recalibrate, random_state=random_state)
-        bags = bags.subset([place for place in range(bags.n_bags) if place % 2])
+        loaded.recalibrate(bags.take_bags(every_second), kind=recalibrate, random_state=random_state)
+        bags = bags.take_bags([place for place in range(bags.n_bags) if place % 2])
     loaded.conformalize(bags, score=score, by_class=by_class, worst_case=worst_case, random_state=random_state)
     save(loaded, model if out is None else out, overwrite=overwrite)
     _show_levels(loaded, bags)

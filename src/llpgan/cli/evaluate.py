@@ -370,7 +370,7 @@ def _randomness(found: Inspection, randomness: RandomnessTest) -> list[str]:
             return ["All bags have the same shares: they tell nothing about which rows belong to which class."]
         few = "A single bag is" if found.n_bags == 1 else f"{found.n_bags} bags are"
         return [f"{few} too few to see whether bags are drawn at random, or to judge a model without labels."]
-    return [randomness.in_words(), _describe_use(randomness)]
+    return [randomness.describe(), _describe_use(randomness)]
 
 
 def _describe_use(randomness: RandomnessTest) -> str:

@@ -395,7 +395,7 @@ def split_rows(bags: Bags, hold_out: float, random_state: int) -> tuple[Bags, Ba
         )
     splitter = BagShuffleSplit(1, hold_out, random_state=random_state)
     rows, others = next(splitter.split(bags.bag_index, bags.proportions[bags.bag_index], groups=bags.bag_index))
-    return bags.part(rows), bags.part(others), rows
+    return bags.take_rows(rows), bags.take_rows(others), rows
 
 
 def collect_fit_report(
@@ -439,7 +439,7 @@ def _read_some_bags(bags: Bags) -> Bags:
     """Whole bags with some 100,000 rows together, at least one, in memory."""
     order = np.random.default_rng(0).permutation(bags.n_bags)
     n_drawn = int(np.searchsorted(np.cumsum(bags.sizes[order]), _ROWS_TOLD, side="right"))
-    return bags.subset(np.sort(order[: max(1, n_drawn)]))
+    return bags.take_bags(np.sort(order[: max(1, n_drawn)]))
 
 
 def read_labels(data: Any, label: str | None, model: LLPClassifier, names: Sequence[str] = ()) -> Array | None:

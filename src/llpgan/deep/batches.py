@@ -39,7 +39,7 @@ class BagBatch(NamedTuple):
     slot_rows: Tensor | None = None
     slot_weights: Tensor | None = None
     log_weights: Tensor | None = None
-    known: KnownShares | None = None
+    share_constraints: KnownShares | None = None
     bag_weights: Tensor | None = None
 
     def to(self, device: torch.device) -> "BagBatch":
@@ -105,7 +105,9 @@ class BagDataset:
             torch.from_numpy(self.bags.proportions[chosen].astype(np.float32)),
             full_sizes,
             log_weights=self._log_weights(places),
-            known=None if self.bags.known is None else self.bags.known.take_bags(chosen),
+            share_constraints=None
+            if self.bags.share_constraints is None
+            else self.bags.share_constraints.take_bags(chosen),
             bag_weights=self._bag_weights(chosen),
         )
 

@@ -330,7 +330,7 @@ class Player:
         found = chunked_outputs(self.network, instances, self.at_once, every, first=-start % every)
         return Output(self.ranks.gather(found.logits, n), self.ranks.gather(found.features, n, every))
 
-    def slow_to(self, share: float) -> None:
+    def set_lr_factor(self, share: float) -> None:
         """Learn at this share of the first learning rate from now on."""
         for group, rate in zip(self.optimiser.param_groups, self.rates, strict=True):
             group["lr"] = rate * share

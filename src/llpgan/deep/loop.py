@@ -96,7 +96,7 @@ class Plan:
     coarse_until: float = 0.0
     coarsest: float = COARSEST
 
-    def rate_share(self, progress: float) -> float:
+    def lr_factor(self, progress: float) -> float:
         """The learning rate at this part of the training: rising linearly, full, then falling linearly to zero."""
         rising = 1.0 if progress >= self.warm_up else progress / self.warm_up
         falling = 1.0 if progress < self.decay_from else (1 - progress) / (1 - self.decay_from)
@@ -228,10 +228,10 @@ def score_held_out_bags(
         predicted = posteriors if correction is None else correction(posteriors)
         weights = None if bags.bags.uneven_weights is None else bags.bags.uneven_weights[rows]
         mean = np.average(predicted, axis=0, weights=weights)
-        if bags.bags.known is None:
+        if bags.bags.share_constraints is None:
             losses.append(bag_cross_entropy(bags.bags.proportions[bag], mean))
         else:
-            losses.append(float(bags.bags.known.take_bags(np.array([bag])).losses(mean[None])[0]))
+            losses.append(float(bags.bags.share_constraints.take_bags(np.array([bag])).losses(mean[None])[0]))
     return losses
 
 
@@ -264,13 +264,13 @@ def _train_epoch(run: Run, bags: BagDataset, plan: Plan, device: torch.device) -
     for step, batch in enumerate(bags.steps(plan.bags_a_step, plan.seed, epoch)):
         progress = (epoch + step / n_steps) / plan.epochs
         for player in players.values():
-            player.slow_to(plan.rate_share(progress))
+            player.set_lr_factor(plan.lr_factor(progress))
         set_image_scale(players["classifier"].bare, side_share(progress, plan.coarse_until, plan.coarsest))
-        run.objective.pace(progress)
+        run.objective.set_progress(progress)
         seen = augment_batch(batch.to(device), plan.augment, players["classifier"].ranks)
         for name, loss in run.objective.step(seen).items():
             totals[name] = totals[name] + loss.detach()
-        run.averaged.follow()
+        run.averaged.update()
     trained_at = side_share(progress, plan.coarse_until, plan.coarsest)
     set_image_scale(run.averaged.module, trained_at)  # to be judged as it was trained
     return {name: total.item() / n_steps for name, total in totals.items()}
@@ -327,7 +327,7 @@ class Averaged(AveragedModel):
         self.counts = [pair for pair in pairs if not pair[0].is_floating_point()]
 
     @torch.no_grad()
-    def follow(self) -> None:
+    def update(self) -> None:
         """Move towards the weights as they are now; the first time, all the way."""
         n = int(self.n_averaged)
         decay = min(self.decay, (1 + n) / (10 + n)) if n else 0.0

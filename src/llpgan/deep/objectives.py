@@ -44,7 +44,7 @@ class Objective(Protocol):
     def players(self) -> Mapping[str, Player]:
         """By name, all that training changes; among them "classifier"."""
 
-    def pace(self, progress: float) -> None:
+    def set_progress(self, progress: float) -> None:
         """Note before a step which part of the training is done, from 0 to below 1."""
 
     def step(self, batch: BagBatch) -> Losses:
@@ -78,7 +78,7 @@ class BagObjective:
         """All that training changes."""
         return {"classifier": self.classifier}
 
-    def pace(self, progress: float) -> None:
+    def set_progress(self, progress: float) -> None:
         """Note which part of the training is done; the weights of terms rise with it."""
         self._progress = progress
 
@@ -169,15 +169,15 @@ def allowed_loss(logits: Tensor, batch: BagBatch) -> Tensor:
     has no gradient, is left out, as it is left out of the cross-entropy of known shares. Bags of which shares
     within a subset of the classes are known have the loss of these.
     """
-    assert batch.known is not None
+    assert batch.share_constraints is not None
     log_posterior = logits.log_softmax(1)
     if batch.log_weights is not None:
         log_posterior = log_posterior + batch.log_weights[:, None]
     log_means = log_bag_means(log_posterior, batch.bag_index, len(batch.proportions))
-    nearest = batch.known.targets(log_means.detach().double().exp().cpu().numpy())
+    nearest = batch.share_constraints.targets(log_means.detach().double().exp().cpu().numpy())
     losses = -(torch.from_numpy(nearest).to(log_means) * log_means).sum(1)
-    if batch.known.within is not None:
-        within = torch.from_numpy(batch.known.within).to(log_means)
+    if batch.share_constraints.within is not None:
+        within = torch.from_numpy(batch.share_constraints.within).to(log_means)
         losses = torch.where(within.isnan().all(1), losses, subset_losses(log_means, within))
     return losses.mean() if batch.bag_weights is None else (losses * batch.bag_weights).mean()
 
@@ -191,7 +191,7 @@ def bag_loss(loss: ProportionLoss, logits: Tensor, batch: BagBatch) -> Tensor:
         return interval_loss(logits, batch.bag_index, batch.proportions, batch.margins)
     if batch.slot_rows is not None and batch.slot_weights is not None:
         return forward_corrected_loss(logits, batch.bag_index, batch.slot_rows, batch.slot_weights)
-    if batch.known is not None:
+    if batch.share_constraints is not None:
         return allowed_loss(logits, batch)
     if batch.log_weights is not None or batch.bag_weights is not None:
         return proportion_loss(logits, batch.bag_index, batch.proportions, batch.log_weights, batch.bag_weights)

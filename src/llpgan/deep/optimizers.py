@@ -47,8 +47,8 @@ def named_optimizer(
 
 
 def group_by_rate(parameters: Sequence[nn.Parameter], rate: float) -> list[dict[str, Any]]:
-    """Parameters by their learning rate; pretrained ones have a share of it (``rate_share``)."""
-    shares = [float(getattr(parameter, "rate_share", 1.0)) for parameter in parameters]
+    """Parameters by their learning rate; pretrained ones have a share of it (``lr_factor``)."""
+    shares = [float(getattr(parameter, "lr_factor", 1.0)) for parameter in parameters]
     return [
         {"params": [p for p, own in zip(parameters, shares, strict=True) if own == share], "lr": rate * share}
         for share in sorted(set(shares))

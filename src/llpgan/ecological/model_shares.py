@@ -350,7 +350,7 @@ def match_probabilities(bags: Bags, probabilities: ArrayLike) -> Table:
     >>> match_probabilities(bags, [[0.5, 0.5], [0.8, 0.2]]).round(3).tolist()
     [[0.333, 0.667], [0.667, 0.333]]
     """
-    if bags.known is not None:
+    if bags.share_constraints is not None:
         raise ValueError(
             "predictions cannot be matched to bags of which less is known than all proportions (bounds, unknown "
             "shares or noise): give the proportions of every bag"

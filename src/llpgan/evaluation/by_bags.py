@@ -150,8 +150,8 @@ def bag_scores(bags: Bags, probabilities: ArrayLike, *, by_size: bool = False) -
         predicted=predicted,
         **(
             _errors_by_bag(bags.proportions, predicted, hard)
-            if bags.known is None
-            else _nearest(bags.known, predicted, hard)
+            if bags.share_constraints is None
+            else _nearest(bags.share_constraints, predicted, hard)
         ),
         weights=bags.totals if by_size else None,
         given=bags.nearest_shares(predicted),

@@ -160,7 +160,7 @@ def _estimate_time(method: LLPClassifier, bags: Bags, random_state: int, reason:
 
     order = np.random.default_rng(random_state).permutation(bags.n_bags)
     n_bags = max(1, int(np.searchsorted(np.cumsum(bags.sizes[order]), _TRIED)))
-    few = bags.subset(np.sort(order[:n_bags]))
+    few = bags.take_bags(np.sort(order[:n_bags]))
     tried = set_seed(clone(method), random_state).set_params(epochs=1)
     with collect_trial_warnings():
         tried.fit_bags(few)
@@ -216,7 +216,7 @@ def choose_label_weight(
     bags : Bags
         The bags.
     rows : array-like of shape (n_labelled,)
-        The positions of the labelled rows, as in :meth:`llpgan.Bags.with_labels`.
+        The positions of the labelled rows, as in :meth:`llpgan.Bags.add_labels`.
     labels : array-like of shape (n_labelled,)
         Their classes.
     weights : sequence of float, default=(0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
@@ -229,7 +229,7 @@ def choose_label_weight(
     Returns
     -------
     LabelWeight
-        The weight for ``bags.with_labels(rows, labels, weight=...)``, and the log loss of each.
+        The weight for ``bags.add_labels(rows, labels, weight=...)``, and the log loss of each.
 
     Raises
     ------
@@ -273,7 +273,7 @@ def _bag_losses(
 ) -> Array:
     """The log loss of each held-out label of one fold."""
     with collect_trial_warnings():
-        model = clone(method).fit_bags(bags.with_labels(rows[train], labels[train], weight=weight))
+        model = clone(method).fit_bags(bags.add_labels(rows[train], labels[train], weight=weight))
     probabilities = model.predict_encoded(bags.instances[rows[test]])
     of_label = probabilities[labels[test][:, None] == bags.classes]
     return np.asarray(-np.log(np.maximum(of_label, _LEAST)))

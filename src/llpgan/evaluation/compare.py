@@ -168,7 +168,7 @@ def run_trial(method: LLPClassifier, bags: Bags, train: Any, test: Any, time_lim
         warnings.simplefilter("default")
         try:
             with run_within_time(time_limit):
-                row = _score_trial(clone(method).fit_bags(bags.part(train)), bags, test)
+                row = _score_trial(clone(method).fit_bags(bags.take_rows(train)), bags, test)
         except Exception as error:  # a method that fails must not end the comparison
             row = {"failed": f"{type(error).__name__}: {' '.join(str(error).split())}", "time_limit": time_limit}
     notes = sorted({str(warning.message) for warning in caught if issubclass(warning.category, UserWarning)})
@@ -197,7 +197,7 @@ def _give_up(*_: object) -> None:
 
 
 def _score_trial(model: LLPClassifier, bags: Bags, test: Any) -> Row:
-    held_out = bags.part(test)
+    held_out = bags.take_rows(test)
     scores = bag_scores(held_out, model.predict_proba(held_out))
     place = {name: position for position, name in enumerate(bags.bag_ids)}
     found = {name: [round(value, _DIGITS) for value in getattr(scores, name).tolist()] for name in SCORES}

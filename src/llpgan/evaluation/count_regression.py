@@ -191,7 +191,7 @@ def check_random_bags(
         raise NotRandomError(
             f"{purpose} cannot be estimated from rows or bags with weights: they are no random sample"
         )
-    if bags.known is not None:
+    if bags.share_constraints is not None:
         raise NotRandomError(f"{purpose} cannot be estimated from bags whose proportions are only partly known")
     columns = probabilities[:, 1:]
     if bags.instances.ndim == 2 and bags.instances.shape[1] + columns.shape[1] <= _MOST_COLUMNS:
@@ -206,5 +206,5 @@ def check_random_bags(
     if test.p_value < LEVEL_OF_REFUSAL:
         ending = f"; use random bags{', ' + otherwise if otherwise else ''}"
         raise NotRandomError(
-            f"{purpose} needs bags that were drawn at random. {test.in_words().rstrip('.')}{ending}"
+            f"{purpose} needs bags that were drawn at random. {test.describe().rstrip('.')}{ending}"
         )

@@ -12,6 +12,7 @@ from llpgan.evaluation.by_bags import bag_scores
 from llpgan.methods.base import LLPClassifier
 from llpgan.tables.encode import Date, Number
 from llpgan.utils.arrays import Array, to_frame
+from llpgan.utils.old_names import OldName
 
 
 class Rise(NamedTuple):
@@ -112,7 +113,7 @@ def fewer_rows(bags: Bags, max_rows: int, rng: np.random.Generator) -> Bags:
     chosen = [
         rng.choice(bags.rows_of(b), max(1, int(bags.sizes[b] * share)), replace=False) for b in range(bags.n_bags)
     ]
-    return bags.part(np.sort(np.concatenate(chosen)))
+    return bags.take_rows(np.sort(np.concatenate(chosen)))
 
 
 _STEPS = 9  # values of a number, from its 5 % to its 95 % quantile
@@ -162,7 +163,9 @@ class PartialDependence:
         of_class = self.predicted[:, k]
         return float(of_class[-1] - of_class[0] if self.values is not None else np.ptp(of_class))
 
-    def in_words(self, k: int) -> str:
+    in_words = OldName("describe")
+
+    def describe(self, k: int) -> str:
         """The direction of the effect on a class, in a sentence.
 
         Parameters

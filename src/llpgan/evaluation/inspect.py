@@ -123,7 +123,7 @@ def inspect_bags(bags: Bags) -> Inspection:
     (100, array([769., 831.]), array([83., 96.]))
     """
     refuse_other_than_bags(bags, "bags")
-    if bags.known is not None:
+    if bags.share_constraints is not None:
         raise ValueError(
             "what bags can tell is computed from all their shares, and less is known of these (bounds, unknown "
             "shares, shares within some classes or noise); methods can learn from them"
@@ -315,10 +315,10 @@ def _held_out_error(bags: Bags, train: Array, test: Array, estimator: LLPClassif
     from llpgan.methods.mean_map import MeanMap
 
     model = MeanMap() if estimator is None else clone(estimator)
-    held_out = bags.subset(test)
+    held_out = bags.take_bags(test)
     try:
         with collect_trial_warnings():
-            model.fit_bags(bags.subset(train))
+            model.fit_bags(bags.take_bags(train))
     except ValueError:
         return None
     return float(bag_scores(held_out, model.predict_proba(held_out)).total_variation.mean())

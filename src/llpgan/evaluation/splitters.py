@@ -299,4 +299,4 @@ def bag_folds(bags: Bags, cv: int | Splitter = 5, random_state: int = 0) -> Iter
     [(('b',), ('a',)), (('a',), ('b',))]
     """
     for train, test in row_splits(bags, cv, random_state):
-        yield Fold(bags.part(train), bags.part(test))
+        yield Fold(bags.take_rows(train), bags.take_rows(test))

@@ -74,7 +74,7 @@ def suggest_labels(
     Returns
     -------
     Suggestion
-        The rows, the most helpful first. Label them, and pass them to ``bags.with_labels``.
+        The rows, the most helpful first. Label them, and pass them to ``bags.add_labels``.
 
     References
     ----------

@@ -14,6 +14,7 @@ from llpgan.evaluation.explain import fewer_rows
 from llpgan.evaluation.intervals import Estimate, Intervals, jackknife
 from llpgan.utils.arrays import Array
 from llpgan.utils.messages import html_table
+from llpgan.utils.old_names import OldName
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,7 @@ def worst_case(bags: Bags, probabilities: ArrayLike) -> WorstCase:
     table = check_probabilities(probabilities, len(bags.instances), bags.n_classes)
     predicted = bags.means(np.eye(bags.n_classes)[table.argmax(axis=1)])
     given = bags.nearest_shares(predicted)
-    known = bags.known
+    known = bags.share_constraints
     least, most = (given, given) if known is None or known.sd is not None else (known.lower, known.upper)
     lowest = np.maximum(least + predicted - 1, 0).sum(axis=1)
     highest = np.minimum(most, predicted).sum(axis=1)
@@ -446,7 +447,9 @@ class RandomnessTest:
         """Whether the test does not reject that bags are random, at a level of 0.05. Few bags can hide much."""
         return self.p_value >= _LEVEL
 
-    def in_words(self) -> str:
+    in_words = OldName("describe")
+
+    def describe(self) -> str:
         """Describe the result in a sentence.
 
         Returns
@@ -504,7 +507,7 @@ def randomness_test(
     >>> randomness_test(Bags.from_labels(X, labels, np.arange(600) // 20), permutations=99).looks_random
     True
     >>> by_value = np.argsort(np.argsort(X[:, 1] + rng.normal(size=600))) // 20
-    >>> print(randomness_test(Bags.from_labels(X, labels, by_value), permutations=99).in_words()[:57])
+    >>> print(randomness_test(Bags.from_labels(X, labels, by_value), permutations=99).describe()[:57])
     The bags were not drawn at random: their instances differ
     """
     refuse_other_than_bags(bags, "bags")
@@ -671,7 +674,12 @@ def judge_without_labels(
     refuse_other_than_bags(bags, "bags")
     probabilities = check_probabilities(probabilities, len(bags.instances), bags.n_classes)
     randomness = randomness_test(bags, proportions_sd=proportions_sd, random_state=random_state)
-    able = randomness.looks_random and bags.n_bags >= LEAST_BAGS and not are_weighted(bags) and bags.known is None
+    able = (
+        randomness.looks_random
+        and bags.n_bags >= LEAST_BAGS
+        and not are_weighted(bags)
+        and bags.share_constraints is None
+    )
     return Verdict(
         bags=bag_scores(bags, probabilities),
         worst_case=worst_case(bags, probabilities),
@@ -682,7 +690,7 @@ def judge_without_labels(
 
 
 def _why(bags: Bags, randomness: RandomnessTest) -> str:
-    if bags.known is not None:
+    if bags.share_constraints is not None:
         return _PARTIAL
     if are_weighted(bags):
         return _WEIGHTED
@@ -691,11 +699,11 @@ def _why(bags: Bags, randomness: RandomnessTest) -> str:
         return f"{n_bags} bags are too few to say how often single predictions are right. {_MEANING}"
     if not randomness.looks_random:
         return (
-            f"{randomness.in_words()} How often single predictions are right can be told only from random bags, "
+            f"{randomness.describe()} How often single predictions are right can be told only from random bags, "
             f"so it is not told. {_MEANING}"
         )
     few = " With so few bags, intervals hold in some 90 cases of 100 rather than 95."
     return (
-        f"{randomness.in_words()} So their shares tell how often single predictions are right, on rows like "
+        f"{randomness.describe()} So their shares tell how often single predictions are right, on rows like "
         f"these, if the model was not trained on these bags.{few if n_bags < ENOUGH_BAGS else ''}"
     )

@@ -200,7 +200,7 @@ class BagBoosting(ClassicalClassifier):
     def _shift(self, bags: Bags) -> str:
         if self.bag_shift != "auto":
             return self.bag_shift
-        if bags.known is not None:
+        if bags.share_constraints is not None:
             return "covariate"  # which asks less of the shares
         return "label" if shift_evidence(bags, self._rows).label_shift else "covariate"
 
@@ -259,7 +259,7 @@ class BagBoosting(ClassicalClassifier):
 
 
 def _refuse_label_shift(bag_shift: str, bags: Bags) -> None:
-    if bag_shift == "label" and bags.known is not None:
+    if bag_shift == "label" and bags.share_constraints is not None:
         raise ValueError('bag_shift="label" needs all shares of each bag, without noise; "covariate" does not')
 
 

@@ -93,10 +93,10 @@ class BagCrossEntropies:
 
     def _targets(self, block: BagBlock, means: Array, weights: Array) -> tuple[Array, Array]:
         """The shares that means (bags, K, r) should meet, weighted, and the values (r,)."""
-        if self._bags.known is None:
+        if self._bags.share_constraints is None:
             targets = self._bags.proportions[block.bags, :, None] * weights[:, None]
             return targets, -np.einsum("ikr,ikr->r", targets, np.log(means))
-        known = self._bags.known.take_bags(np.arange(self._bags.n_bags)[block.bags])
+        known = self._bags.share_constraints.take_bags(np.arange(self._bags.n_bags)[block.bags])
         found = [known.pulls_and_losses(means[:, :, r]) for r in range(means.shape[2])]
         nearest = np.stack([targets for targets, _ in found], axis=2)
         values = [weights[:, r] @ losses for r, (_, losses) in enumerate(found)]

@@ -537,7 +537,7 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _refuse_partial(self, bags: Bags) -> None:
         """Refuse bags of which less is known than a full vector, where a method needs that."""
-        if bags.known is not None and not self.takes_partial:
+        if bags.share_constraints is not None and not self.takes_partial:
             raise ValueError(
                 f"{type(self).__name__} needs all shares of each bag, without noise; "
                 f"AutoLLP, BagBoosting, BagLogistic, DLLP, LLPGAN and LLPVAT learn from bounds, unknown shares, "
@@ -574,7 +574,7 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if self.encoder_ is not None and bags.encoder != self.encoder_:
             raise ValueError(
                 f"these bags are encoded otherwise than those that this {type(self).__name__} was trained on: "
-                f"give their rows, as a table, or Bags that are a part of the training's (Bags.subset)"
+                f"give their rows, as a table, or Bags that are a part of the training's (Bags.take_bags)"
             )
         return bags.instances
 
@@ -716,7 +716,7 @@ def _draw_class_rows(
 ) -> tuple[Codes, Table]:
     names = list(tables.values)
     wanted = {
-        (names.index(a), names.index(b)): np.maximum(tables.filled(a, b)[..., k], 0) for a, b in tables.pairs
+        (names.index(a), names.index(b)): np.maximum(tables.fill_counts(a, b)[..., k], 0) for a, b in tables.pairs
     }
     codes = _tree_rows(wanted, len(names), n_rows, random_state)
     return codes, _rake(codes, wanted, float(tables.totals[k]), tables.sd**2)

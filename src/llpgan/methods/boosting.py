@@ -300,8 +300,8 @@ def fast_bag_means(bags: Bags, values: Array) -> Array:
 def bag_losses(bags: Bags, means: Array) -> Array:
     """(n_bags,): −Σ_k p_ik log p̄_ik, the cross-entropy of each bag's proportions and mean prediction."""
     means = np.maximum(means, LEAST)
-    if bags.known is not None:
-        return bags.known.losses(means)
+    if bags.share_constraints is not None:
+        return bags.share_constraints.losses(means)
     return np.asarray(-(bags.proportions * np.log(means)).sum(axis=1))
 
 
@@ -363,7 +363,7 @@ class CovariateShiftLoss:
 
     def _targets(self, means: Array) -> Array:
         """The shares that mean predictions should meet: of what is allowed, those that are nearest to them."""
-        known = self._bags.known
+        known = self._bags.share_constraints
         return _outputs(self._bags.proportions if known is None else known.targets(means))
 
     def losses(self, fitted: Array) -> Array:
@@ -560,7 +560,7 @@ def _boosting_block(
         bag_ids=bags.bag_ids[part],
         classes=bags.classes,
         weights=None if bags.weights is None else bags.weights[bags.row_order[first:stop]],
-        known=None if bags.known is None else bags.known.take_bags(which),
+        share_constraints=None if bags.share_constraints is None else bags.share_constraints.take_bags(which),
         bag_weights=None if bags.bag_weights is None else bags.bag_weights[part],
     )
     for_splits = chosen[slice(*np.searchsorted(chosen, [first, stop]))] - first

@@ -68,7 +68,7 @@ def fit_temperature(
     unit_logits = np.empty((len(bags.instances), bags.n_classes))
     for held_out in np.array_split(np.random.default_rng(seed).permutation(bags.n_bags), N_FOLDS):
         rows = np.flatnonzero(np.isin(bags.bag_index, held_out))
-        others = bags.subset(np.setdiff1d(np.arange(bags.n_bags), held_out))
+        others = bags.take_bags(np.setdiff1d(np.arange(bags.n_bags), held_out))
         copied = _fit_copy(model, others, judging, seed)
         logits = _logits(copied._probabilities(bags.instances[rows]))
         unit_logits[rows] = logits / (_logit_spread(logits) or 1.0)
@@ -104,7 +104,7 @@ def smallest_spread(bags: Bags, unit_logits: Array, spread: float) -> float:
 
 def _take_dataset_bags(dataset: BagDataset) -> Bags:
     """The bags of which a dataset makes batches."""
-    return dataset.bags if len(dataset) == dataset.bags.n_bags else dataset.bags.subset(dataset.which)
+    return dataset.bags if len(dataset) == dataset.bags.n_bags else dataset.bags.take_bags(dataset.which)
 
 
 def _fit_copy(model: "DeepClassifier", bags: Bags, held_out: Bags | None, seed: int) -> Any:

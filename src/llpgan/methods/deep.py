@@ -553,7 +553,7 @@ class DeepClassifier(LLPClassifier):
 
     def _refuse_partial(self, bags: Bags) -> None:
         super()._refuse_partial(bags)
-        if bags.known is None:
+        if bags.share_constraints is None:
             return
         if self.bag_loss() is not proportion_loss:
             raise ValueError('less is known than all shares, from which only proportion_loss="exact" learns')
@@ -657,7 +657,7 @@ class DeepClassifier(LLPClassifier):
         bags, fewest = training.bags, fewest_to_calibrate(self._fewest_bags(training.bags))
         if self.calibrate is None:
             enough = few_large_bags(bags) and len(training) >= fewest
-            return processes()[0] == 1 and bags.known is None and enough
+            return processes()[0] == 1 and bags.share_constraints is None and enough
         if self.calibrate and len(training) < fewest:
             raise ValueError(f"calibrate=True needs {fewest} bags at least, here are {len(training)}")
         if self.calibrate and processes()[0] > 1:

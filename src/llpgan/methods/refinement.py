@@ -132,9 +132,11 @@ def refine_linear(
         weights[part, which] = 0
     number = np.repeat(np.arange(len(candidates)), n_chains)
     shares = bags.proportions
-    if bags.known is not None:  # of several that are allowed, those nearest to the predictions at the start
+    if (
+        bags.share_constraints is not None
+    ):  # of several that are allowed, those nearest to the predictions at the start
         everything = [np.arange(bags.n_bags)]
-        shares = bags.known.targets(predict_held_out(bags, blocks, starts[-1:, None], everything)[0])
+        shares = bags.share_constraints.targets(predict_held_out(bags, blocks, starts[-1:, None], everything)[0])
     loss = TiltedCrossEntropies(
         bags,
         blocks,
@@ -300,7 +302,7 @@ def count_losses(bags: Bags, means: Array, variances: Array) -> Array:
     bags beyond chance, which is chosen so that the sum of the losses is smallest. Unlike the cross-entropy of
     means this asks whether the predictions of single rows are as confident as they may be.
     """
-    shares = bags.proportions if bags.known is None else bags.known.targets(means)
+    shares = bags.proportions if bags.share_constraints is None else bags.share_constraints.targets(means)
     squares = (shares - means) ** 2
     each = [
         ((squares / total + np.log(total)) / 2).sum(axis=1)

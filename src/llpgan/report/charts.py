@@ -161,7 +161,7 @@ def importance_chart(story: ReportContent) -> Markup:
 
 def comparison_chart(found: Comparison) -> Markup:
     """The score of each method on held-out bags, the best on top."""
-    display = ComparisonDisplay.of(found)
+    display = ComparisonDisplay.prepare(found)
 
     def draw(axes: Axes) -> Hover:
         return display.plot(axes, palette=PAGE).hover_
@@ -414,7 +414,7 @@ def error_by_bags(curve: LearningCurve) -> Markup:
     """The bag error on held-out bags against the number of bags to learn from."""
 
     def draw(axes: Axes) -> Hover:
-        return LearningCurveDisplay.of_learning_curve(curve).plot(axes, palette=PAGE).hover_
+        return LearningCurveDisplay.prepare_learning_curve(curve).plot(axes, palette=PAGE).hover_
 
     return svg("error-by-bags", draw, height=340)
 
@@ -432,7 +432,7 @@ def _charts(story: ReportContent) -> Iterator[tuple[str, tuple[str, ...]]]:
 def _curves(story: ReportContent, chart: str, title: str, names: tuple[str, ...]) -> Markup:
     def draw(axes: Axes) -> Hover:
         axes.set_title(shorten(title, 40))
-        return LearningCurveDisplay.of_history(story.history, names).plot(axes, palette=PAGE).hover_
+        return LearningCurveDisplay.prepare_history(story.history, names).plot(axes, palette=PAGE).hover_
 
     return svg(chart, draw, height=280 + 22 * len(names))
 

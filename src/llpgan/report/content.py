@@ -378,7 +378,7 @@ def collect_content(
         verdict=_verdict(model, bags, probabilities, held_out),
         labels=None if labels is None else label_scores(labels, probabilities, bags.classes, bags.weights),
         noise_floor=expected_bag_error(bags, probabilities),
-        shares=None if shares is None else GroupSharesDisplay.of(shares),
+        shares=None if shares is None else GroupSharesDisplay.prepare(shares),
         overall_held_out=None
         if held_out is None
         else bag_scores(held_out, np.broadcast_to(bags.prior, (len(held_out.instances), len(bags.prior)))),

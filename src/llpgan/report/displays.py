@@ -30,6 +30,7 @@ from llpgan.report.drawing import (
 )
 from llpgan.utils.arrays import Array
 from llpgan.utils.messages import did_you_mean
+from llpgan.utils.old_names import OldName
 
 __all__ = [
     "ComparisonDisplay",
@@ -94,10 +95,12 @@ class ComparisonDisplay(Display):
         -------
         ComparisonDisplay
         """
-        return cls.of(comparison).plot(ax)
+        return cls.prepare(comparison).plot(ax)
+
+    of = OldName("prepare")
 
     @classmethod
-    def of(cls, comparison: Comparison) -> Self:
+    def prepare(cls, comparison: Comparison) -> Self:
         """Make the display of a comparison without drawing it.
 
         Parameters
@@ -240,10 +243,12 @@ class GroupSharesDisplay(Display):
         -------
         GroupSharesDisplay
         """
-        return cls.of(shares, classes).plot(ax)
+        return cls.prepare(shares, classes).plot(ax)
+
+    of = OldName("prepare")
 
     @classmethod
-    def of(cls, shares: Any, classes: Sequence[Any] | None = None) -> Self:
+    def prepare(cls, shares: Any, classes: Sequence[Any] | None = None) -> Self:
         """Make the display of group shares without drawing it.
 
         Parameters
@@ -447,10 +452,12 @@ class LearningCurveDisplay(Display):
         -------
         LearningCurveDisplay
         """
-        return cls.of_history(history, columns).plot(ax)
+        return cls.prepare_history(history, columns).plot(ax)
+
+    of_history = OldName("prepare_history")
 
     @classmethod
-    def of_history(cls, history: Any, columns: Sequence[str] | None = None) -> Self:
+    def prepare_history(cls, history: Any, columns: Sequence[str] | None = None) -> Self:
         """Make the display of a training without drawing it.
 
         Parameters
@@ -496,10 +503,12 @@ class LearningCurveDisplay(Display):
         -------
         LearningCurveDisplay
         """
-        return cls.of_learning_curve(curve).plot(ax)
+        return cls.prepare_learning_curve(curve).plot(ax)
+
+    of_learning_curve = OldName("prepare_learning_curve")
 
     @classmethod
-    def of_learning_curve(cls, curve: LearningCurve) -> Self:
+    def prepare_learning_curve(cls, curve: LearningCurve) -> Self:
         """Make the display of a learning curve without drawing it.
 
         Parameters

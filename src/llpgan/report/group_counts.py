@@ -277,7 +277,7 @@ class DifferencesDisplay(Display):
         table = {"group": self.pairs, "class": self.outcomes, "share": self.differences}
         table |= {"low": self.low, "high": self.high}
         colours = palette or Palette.from_matplotlib()
-        drawn = GroupSharesDisplay.of(table, list(dict.fromkeys(self.outcomes))).plot(ax, palette=colours)
+        drawn = GroupSharesDisplay.prepare(table, list(dict.fromkeys(self.outcomes))).plot(ax, palette=colours)
         ax = drawn.ax_
         ax.axvline(0, color=colours.soft, linewidth=1, linestyle=DASHED)
         ax.set_xlabel("difference of the shares")
@@ -492,7 +492,7 @@ class CountsPage:
 
     def shares_chart(self) -> Markup:
         """The share of each shown outcome in each group."""
-        display = GroupSharesDisplay.of(self.shares, self.shown)
+        display = GroupSharesDisplay.prepare(self.shares, self.shown)
         return _draw_chart("shares", display, len(self.shares.groups), len(self.shown))
 
     def differences_chart(self) -> Markup:
@@ -514,7 +514,7 @@ class CountsPage:
             "high": [row[2].high for row in rows],
         }
         groups = [group_text(group) for group in self.shares.groups][:6]
-        display = GroupSharesDisplay.of(table, groups)
+        display = GroupSharesDisplay.prepare(table, groups)
         chart = _draw_chart(
             "strata", display, len(parts), len(groups), f"share of “{shorten(str(self.main_outcome))}”"
         )

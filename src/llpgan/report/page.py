@@ -411,7 +411,7 @@ def shares_page(title: str, method: str, origin: str, found: GroupShares, by: Se
         origin=origin,
         found=found,
         by=tuple(by),
-        shown=GroupSharesDisplay.of(found),
+        shown=GroupSharesDisplay.prepare(found),
         has_intervals=found.intervals is not None,
     )
 

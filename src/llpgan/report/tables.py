@@ -177,7 +177,7 @@ def rises_table(rises: Mapping[str, Rise], effects: Sequence[PartialDependence],
             Column("Standard deviation", [rises[name].sd for name in names], "{:.4f}".format, is_shown=False),
             Column(
                 "Direction",
-                ["hardly any effect" if effect is None else effect.in_words(k) for effect in known],
+                ["hardly any effect" if effect is None else effect.describe(k) for effect in known],
                 is_number=False,
             ),
         ),

@@ -244,7 +244,7 @@ def bags_from_tables(source: Any, spec: TableSpec) -> Bags:
         features=survey.encoder.features,
         encoder=survey.encoder,
         weights=weights,
-        known=survey.shares.known,
+        share_constraints=survey.shares.share_constraints,
         tolerance=spec.tolerance,
     )
     warn_of_likely_labels(bags, survey)
@@ -338,5 +338,5 @@ def shared_bags(rows: Rows, classes: Array, spec: TableSpec) -> Bags:
         survey.bag_ids,
         classes,
         weights=row_weights(rows, spec.weight),
-        known=shares.known,
+        share_constraints=shares.share_constraints,
     )

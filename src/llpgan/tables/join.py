@@ -402,7 +402,7 @@ class Shares(NamedTuple):
     proportions: NDArray[np.float64]
     classes: Array
     source: str
-    known: KnownShares | None = None
+    share_constraints: KnownShares | None = None
 
     def check(self, bag_ids: Sequence[Hashable], tolerance: float) -> None:
         """Refuse what is not the shares of two or more classes, before more is done with them."""

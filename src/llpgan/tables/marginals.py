@@ -13,6 +13,7 @@ from llpgan.tables.columns import as_numbers, naming_source
 from llpgan.tables.encode import ValueEncoder, value_texts
 from llpgan.tables.streams import open_rows
 from llpgan.utils.arrays import Array, refuse_masked, to_frame
+from llpgan.utils.old_names import OldName
 
 Table = NDArray[np.float64]
 Pair = tuple[str, str]
@@ -194,9 +195,11 @@ class MarginalTables:
     def totals(self) -> Table:
         """The number of rows of each class, from the smallest table, in which noise adds up least."""
         smallest = min(self.pairs, key=lambda pair: self.counts[pair].size)
-        return np.asarray(self.filled(*smallest).sum(axis=(0, 1)))
+        return np.asarray(self.fill_counts(*smallest).sum(axis=(0, 1)))
 
-    def filled(self, first: str, second: str) -> Table:
+    filled = OldName("fill_counts")
+
+    def fill_counts(self, first: str, second: str) -> Table:
         """Return the counts of a pair of columns in any order, with an estimate of cells that were left out.
 
         A cell that was left out has what it would have if the columns were independent, but at most half of the
@@ -238,7 +241,7 @@ class MarginalTables:
         """
         others = (other for other in self.values if other != name)
         other = min(others, key=lambda candidate: len(self.values[candidate]))
-        return np.asarray(self.filled(name, other).sum(axis=1))
+        return np.asarray(self.fill_counts(name, other).sum(axis=1))
 
     def positions(self, rows: Any) -> NDArray[np.int64]:
         """Return the position of each row's value among the values of each column.

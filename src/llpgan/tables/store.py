@@ -277,7 +277,7 @@ def open_store(path: str | Path) -> Bags:
         features=None if contents.features is None else tuple(contents.features),
         encoder=encoder,
         weights=_read_weights(folder / WEIGHTS, contents),
-        known=found.known,
+        share_constraints=found.share_constraints,
         bag_weights=found.weights,
     )
 
@@ -328,7 +328,7 @@ class StoredBags(NamedTuple):
     bag_ids: tuple[Hashable, ...]
     sizes: NDArray[np.int64]
     proportions: NDArray[np.float64]
-    known: KnownShares | None = None
+    share_constraints: KnownShares | None = None
     weights: NDArray[np.float64] | None = None
 
 
@@ -357,7 +357,7 @@ def write_small_files(
 
 def _write_bags(path: Path, bags: StoredBags) -> int:
     """Bags as a table: the columns of their ids (gives how many), their sizes, weights and shares."""
-    bag_ids, known = bags.bag_ids, bags.known
+    bag_ids, known = bags.bag_ids, bags.share_constraints
     n_keys = len(bag_ids[0]) if isinstance(bag_ids[0], tuple) else 0
     keys = list(zip(*bag_ids, strict=True)) if n_keys else [bag_ids]
     columns = {f"key {place}": _key_column(key) for place, key in enumerate(keys)}
@@ -485,7 +485,7 @@ def store_bags(bags: Bags, to: str | Path, *, overwrite: bool = False) -> Bags:
     """
     with output_folder(Path(to), STORE_FOLDER, overwrite=overwrite) as folder:
         _write_rows(folder, _store_blocks(bags), bags.sizes)
-        of_bags = StoredBags(bags.bag_ids, bags.sizes, bags.proportions, bags.known, bags.bag_weights)
+        of_bags = StoredBags(bags.bag_ids, bags.sizes, bags.proportions, bags.share_constraints, bags.bag_weights)
         write_small_files(folder, of_bags, bags.classes, bags.features, bags.encoder)
     return open_store(to)
 
@@ -537,7 +537,7 @@ def store_tables(
             raise refuse_changed(survey.stream)
         shares, encoder = survey.shares, survey.encoder
         checked = check_proportions(shares.proportions, survey.bag_ids, table_spec.tolerance)
-        of_bags = StoredBags(survey.bag_ids, survey.sizes, checked, shares.known)
+        of_bags = StoredBags(survey.bag_ids, survey.sizes, checked, shares.share_constraints)
         write_small_files(folder, of_bags, shares.classes, encoder.features, encoder)
     bags = open_store(to)
     warn_of_likely_labels(bags, survey)

@@ -3,6 +3,7 @@
 import sys
 import warnings
 from collections.abc import Mapping, Sequence
+from functools import wraps
 from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
@@ -32,6 +33,45 @@ def getattr_of_old_names(package: str, moved: Mapping[str, str]) -> Any:
         return getattr(import_module(home), new)
 
     return get
+
+
+class OldName:
+    """The old name of a method or an attribute: it warns, and gives what has the new name.
+
+    >>> class Basket:
+    ...     eggs = 12
+    ...     contents = OldName("eggs")
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     print(Basket().contents, caught[0].message)
+    12 Basket.contents is now Basket.eggs
+    """
+
+    def __init__(self, new: str) -> None:
+        self.new = new
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.old = name
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        warnings.warn(
+            f"{owner.__name__}.{self.old} is now {owner.__name__}.{self.new}", FutureWarning, stacklevel=2
+        )
+        return getattr(owner if instance is None else instance, self.new)
+
+
+def accept_old_settings(cls: type, **renamed: str) -> None:
+    """Let a class take settings under their old names, with a warning that says the new one."""
+    plain = cls.__init__
+
+    @wraps(plain)
+    def initialize(self: Any, *given: Any, **settings: Any) -> None:
+        for old in renamed.keys() & settings.keys():
+            warnings.warn(f"{cls.__name__}({old}=...) is now {renamed[old]}", FutureWarning, stacklevel=2)
+            settings[renamed[old]] = settings.pop(old)
+        plain(self, *given, **settings)
+
+    cls.__init__ = initialize  # type: ignore[misc]
 
 
 class _OldPackageFinder(MetaPathFinder, Loader):

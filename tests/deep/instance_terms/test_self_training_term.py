@@ -45,7 +45,7 @@ def test_the_weight_rises(bags):
 
     def moved(progress, weight):
         objective = objective_of(network, bags, weight=weight, ramp_until=0.4)
-        objective.pace(progress)
+        objective.set_progress(progress)
         objective.step(batch)
         return next(objective.classifier.bare.parameters()).detach()
 

@@ -41,7 +41,7 @@ def test_the_step_is_that_of_its_loss_whole_and_in_chunks(at_once, bags):
     """In chunks the adversary's random starts are drawn for a chunk at a time, and alike in both passes."""
     torch.manual_seed(0)
     objective = objective_of(plain_mlp((3,), 2), bags, at_once)
-    objective.pace(0.5)
+    objective.set_progress(0.5)
     batch = BagDataset(bags).batch(range(10))
     network = copy.deepcopy(objective.classifier.bare)
     torch.manual_seed(1)
@@ -66,7 +66,7 @@ def test_the_weight_rises(bags):
 
     def moved(progress, weight):
         objective = objective_of(network, bags, weight=weight)
-        objective.pace(progress)
+        objective.set_progress(progress)
         torch.manual_seed(1)
         objective.step(batch)
         return torch.cat([p.flatten() for p in objective.classifier.bare.parameters()]).detach()
@@ -89,7 +89,7 @@ def test_bytes_are_changed_as_numbers_in_units_of_the_networks(bags_of_images):
 def test_changes_are_found_where_training_is_in_bfloat16(bags):
     torch.manual_seed(0)
     objective = objective_of(plain_mlp((3,), 2), bags, precision="bf16-mixed")
-    objective.pace(0.5)
+    objective.set_progress(0.5)
     losses = objective.step(BagDataset(bags).batch(range(10)))
     assert losses["smoothness"] > 0
 

@@ -33,7 +33,7 @@ def test_only_the_last_layers_are_trained_and_statistics_never(n_trained, moved)
 
 
 def test_pretrained_layers_learn_more_slowly():
-    network = pretrained_classifier(body(), 2, n_trained=None, rate_share=0.01, size=(12, 12))
+    network = pretrained_classifier(body(), 2, n_trained=None, lr_factor=0.01, size=(12, 12))
     optimizer = named_optimizer("adam", list(network.parameters()), 0.1, None, 0.0, has_norm=True)
     rates = {weights: group["lr"] for group in optimizer.param_groups for weights in group["params"]}
     assert {rates[weights] for weights in network.head.parameters()} == {0.1}

@@ -155,11 +155,11 @@ def test_a_training_from_a_store_goes_on_from_its_checkpoint(store, tmp_path):
 def test_bags_of_a_store_can_be_divided_and_judged(store, ragged):
     stored = open_store(store)
     assert isinstance(stored.instances, StoredInstances)
-    some, same = stored.subset([3, 1]), ragged.subset([3, 1])
+    some, same = stored.take_bags([3, 1]), ragged.take_bags([3, 1])
     assert isinstance(some.instances, np.ndarray)
     np.testing.assert_array_equal(some.instances, same.instances)
     np.testing.assert_array_equal(stored.means(stored.instances), ragged.means(ragged.instances))
-    np.testing.assert_array_equal(stored.part([5, 0]).instances, ragged.part([5, 0]).instances)
+    np.testing.assert_array_equal(stored.take_rows([5, 0]).instances, ragged.take_rows([5, 0]).instances)
 
 
 @pytest.fixture

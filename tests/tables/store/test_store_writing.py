@@ -374,11 +374,11 @@ def test_a_store_holds_what_is_known_of_shares(form, files, people, results):
     bags = Bags.from_tables(people, bag="state", **options)
     assert_same(stored, bags)
     again = store_bags(bags, "again")
-    for known in (stored.known, again.known):
+    for known in (stored.share_constraints, again.share_constraints):
         for name in ("lower", "upper", "sizes"):
-            np.testing.assert_array_equal(getattr(known, name), getattr(bags.known, name))
-        assert (known.sd is None) == (bags.known.sd is None)
-        assert known.sd is None or known.sd.tolist() == bags.known.sd.tolist()
+            np.testing.assert_array_equal(getattr(known, name), getattr(bags.share_constraints, name))
+        assert (known.sd is None) == (bags.share_constraints.sd is None)
+        assert known.sd is None or known.sd.tolist() == bags.share_constraints.sd.tolist()
 
 
 @pytest.fixture
@@ -401,7 +401,7 @@ def test_a_store_holds_the_weights_of_rows(shares_from, files, in_small_parts, w
     again = store_bags(replace(bags, bag_weights=np.arange(1.0, 1 + bags.n_bags)), "again")
     np.testing.assert_array_equal(again.weights, stored.weights)
     np.testing.assert_array_equal(again.bag_weights, np.arange(1.0, 1 + bags.n_bags))
-    some = again.subset([3, 5])
+    some = again.take_bags([3, 5])
     np.testing.assert_array_equal(some.totals, bags.totals[[3, 5]])
 
 

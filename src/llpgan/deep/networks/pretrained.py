@@ -51,7 +51,7 @@ def pretrained_classifier(
     n_classes: int,
     *,
     n_trained: int | None = 0,
-    rate_share: float = 0.1,
+    lr_factor: float = 0.1,
     size: tuple[int, int] | None = None,
 ) -> Classifier:
     """A pretrained network with a new linear head, to be the ``classifier`` of a deep method for images.
@@ -66,7 +66,7 @@ def pretrained_classifier(
         The number of classes.
     n_trained : int or None, default=0
         How many of its last layers are trained, besides the head. None trains all of them.
-    rate_share : float, default=0.1
+    lr_factor : float, default=0.1
         The learning rate of the pretrained layers, as a share of that of the head (with ``optimizer="adam"``).
     size : tuple of int, default=None
         The height and width that images are resized to. None means as the network's configuration says.
@@ -91,7 +91,7 @@ def pretrained_classifier(
     for layer in layers:
         for weights in layer.parameters(recurse=False):
             weights.requires_grad_(layer not in frozen)
-            weights.rate_share = rate_share  # type: ignore[attr-defined]
+            weights.lr_factor = lr_factor  # type: ignore[attr-defined]
     body = PretrainedBody(found.module, found.preprocess)
     with torch.inference_mode():
         n_features = body(torch.zeros(1, 3, *body.size)).shape[1]
