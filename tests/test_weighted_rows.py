@@ -240,7 +240,7 @@ def test_a_bad_weight_is_named_by_its_row(people):
 def test_accuracy_without_labels_is_not_told_of_weighted_rows(weighted_and_repeated):
     weighted, _ = weighted_and_repeated
     probabilities = MeanMap().fit_bags(weighted).predict_encoded(weighted.instances)
-    with pytest.raises(ValueError, match="cannot be told of rows with weights"):
+    with pytest.raises(ValueError, match="cannot be estimated for rows with weights"):
         estimate_accuracy(weighted, probabilities)
     verdict = judge_without_labels(weighted, probabilities)
     assert verdict.scores is None

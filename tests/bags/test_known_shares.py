@@ -151,8 +151,8 @@ WRONG = {
         dict(lower={"a": [0.6, 0.1], "b": [0, 0]}, upper={"a": [0.5, 0.9], "b": [1, 1]}),
         "bag 'a': the lower bound 0.6 of class 0 is above its upper bound 0.5",
     ),
-    "too high": (dict(lower={"a": [0.7, 0.6], "b": [0, 0]}), "bag 'a': no shares can meet these bounds"),
-    "too low": (dict(upper={"a": [0.2, 0.3], "b": [1, 1]}), "bag 'a': no shares can meet these bounds"),
+    "too high": (dict(lower={"a": [0.7, 0.6], "b": [0, 0]}), "bag 'a': no shares satisfy these bounds"),
+    "too low": (dict(upper={"a": [0.2, 0.3], "b": [1, 1]}), "bag 'a': no shares satisfy these bounds"),
     "nothing known": (
         dict(proportions={"a": [NAN, NAN], "b": [0.5, 0.5]}, partial=True),
         "bag 'a': none of its shares is known",
@@ -339,7 +339,7 @@ def test_shares_within_a_subset_go_with_a_part_of_the_bags_and_scores_do_not_cou
 
 
 def test_bags_that_never_tell_the_mass_of_a_subset_are_warned_of(subsets, full):
-    with pytest.warns(UninformativeBagsWarning, match="no bag tells how common class 2 is beside classes 0, 1"):
+    with pytest.warns(UninformativeBagsWarning, match="no bag shows how common class 2 is next to classes 0, 1"):
         BagLogistic(n_resamples=0).fit_bags(subsets.take_bags(~full))
 
 

@@ -27,7 +27,7 @@ def files(tmp_path, monkeypatch, rng):
 def test_it_says_which_method_it_takes_and_how_well_it_meets_the_bags(capsys):
     assert main.main(FIT) == 0
     said = capsys.readouterr().err
-    assert "AutoLLP is taken, since for tables it weighs trees and a linear model" in said
+    assert "Using AutoLLP: for tables it weighs trees and a linear model" in said
     assert "AutoLLP: bag error 0." in said
     assert "the overall shares have 0." in said
 

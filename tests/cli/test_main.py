@@ -312,7 +312,7 @@ def test_evaluate_says_why_bags_by_feature_promise_no_accuracy(files, capsys):
     bags = ["--bag", "state", "--proportions", "results.csv"]
     assert main.main(["evaluate", "model", "people.csv", *bags]) == 0
     said = " ".join(capsys.readouterr().out.split())
-    assert "can be told only from random bags" in said
+    assert "Accuracy cannot be estimated because the bags are not random" in said
     assert "In the worst case" in said
     assert "from bags alone" not in said
 

@@ -115,7 +115,7 @@ def test_labels_without_groups_are_warned_of_once(blobs):
     assert len(said) == 1
     assert said[0].filename == __file__
     assert "enable_metadata_routing=True" in str(said[0].message)
-    with pytest.warns(UserWarning, match="every row a bag of its own"):
+    with pytest.warns(UserWarning, match="every row is a separate bag"):
         MeanMap().fit(instances, np.eye(2)[labels])
 
 
@@ -218,7 +218,7 @@ def test_weights_count(blobs, bags):
 def test_a_model_of_a_category_with_open_ends_predicts_from_numbers_too(people):
     kids = np.random.default_rng(0).choice(["0", "1", "3+"], size=len(people))
     with pytest.warns(
-        UserWarning, match="column 'kids' is taken as categories, since some of its values are ranges"
+        UserWarning, match="column 'kids' is read as categories, since some of its values are ranges"
     ):
         bags = Bags.from_tables(people.assign(kids=kids), bag="state", label="vote")
     assert {"kids=0", "kids=3+"} <= set(bags.features)

@@ -63,12 +63,12 @@ SHUFFLED = np.random.default_rng(0).permutation(1000)
 NOTHING_TO_LEARN = {
     "a constant": ([7] * 30, "x", "all rows have the same value, 7"),
     "a constant text": (["-"] * 3, "x", "all rows have the same value, '-'"),
-    "running numbers": (SHUFFLED.tolist(), "x", "every row has a number of its own, as ids do"),
-    "large ids by their name": ((SHUFFLED * 10**6).tolist(), "person_id", "every row has a number of its own"),
+    "running numbers": (SHUFFLED.tolist(), "x", "every row has a different number, as ids do"),
+    "large ids by their name": ((SHUFFLED * 10**6).tolist(), "person_id", "every row has a different number"),
     "names": (
         [f"name {i}" for i in range(30)],
         "x",
-        "nearly every row has a text of its own",
+        "nearly every row has a different text",
     ),
 }
 

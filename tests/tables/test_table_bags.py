@@ -189,7 +189,7 @@ def test_columns_left_out_are_warned_of_where_the_user_called():
     with pytest.warns(UserWarning) as said:
         bags = Bags.from_tables(table, RESULTS, bag="state")
     assert [str(warning.message) for warning in said] == [
-        "column 'row' is left out: every row has a number of its own, as ids do",
+        "column 'row' is left out: every row has a different number, as ids do",
         "column 'planet' is left out: all rows have the same value, 'Earth'",
     ]
     assert {warning.filename for warning in said} == {__file__}

@@ -83,8 +83,8 @@ class Bags:
         What is known of the shares, if it is less than a full, exact vector. ``proportions`` then holds one vector
         that it allows, and methods that need all shares refuse such bags. None means that all shares are known.
     bag_weights : ndarray of shape (n_bags,), default=None
-        How much each bag counts beside the others. None means that all bags count the same; weights of one become
-        None.
+        The weight of each bag relative to the others. None means that all bags count the same; weights of one
+        become None.
     tolerance : float, default=0.01
         Proportions whose sum differs from one by at most this much are normalized; larger differences raise an
         error.
@@ -177,8 +177,8 @@ class Bags:
         ----------
         instances : table or path
             The rows: a CSV or Parquet file, a pandas or polars frame, or a dict of columns. Also a table of paths
-            of images, a folder with one folder of images per bag, an ``.npz`` file with an array ``instances``, or
-            a store (see :mod:`llpgan.tables.store`), which needs no other argument.
+            of images, a folder with one folder of images per bag, or an ``.npz`` file with an array ``instances``.
+            A store (see :mod:`llpgan.tables.store`) needs no other argument.
         proportions : table or path, default=None
             A table with one row per bag: the columns of the bag, and one column per class.
         bag : str or sequence of str, default=None
@@ -213,7 +213,7 @@ class Bags:
             Whether an empty cell of ``proportions`` stands for a share that is not known.
         within : bool, default=False
             Whether the shares or counts of a bag with empty cells are those *within* the classes that are given,
-            which then sum to one, and how large a part of the bag these classes are is not known.
+            which then sum to one; their total share is unknown.
         proportions_sd : float, default=None
             The standard deviation of noise in the proportions. None means that they are exact.
         weight : str, default=None
@@ -294,9 +294,9 @@ class Bags:
         bag_of_row : array-like of shape (n_samples,)
             The id of the bag of each row.
         proportions : dict, frame or array-like, default=None
-            The proportions of each bag: a dict from bag id to proportions, a frame with the bag ids in its index
-            or in its column ``key`` and one column per class, or an array with one row per bag in the order of the
-            sorted ids.
+            The proportions of each bag: a dict from bag id to proportions, a frame with one column per class, or
+            an array with one row per bag in the order of the sorted ids. A frame has the bag ids in its index or
+            in its column ``key``.
         counts : dict, frame or array-like, default=None
             Counts in the same form, instead of proportions. They are divided by their sum, so they may refer to a
             part of the bag or to a larger population from which its rows were drawn.
@@ -312,8 +312,8 @@ class Bags:
             Whether NaN in ``proportions`` stands for a share that is not known.
         within : bool, default=False
             Whether the shares or counts of a bag with NaN are those *within* the classes that are given, which
-            then sum to one, and how large a part of the bag these classes are is not known. Other bags must tell
-            it: a row without NaN is a full vector.
+            then sum to one; their total share is unknown. Other bags must show it: a row without NaN is a full
+            vector.
         proportions_sd : float or array-like of shape (n_bags,), default=None
             The standard deviation of noise in the proportions. None means that they are exact.
         weights : array-like of shape (n_samples,), default=None
@@ -383,7 +383,7 @@ class Bags:
         labels : array-like of shape (n_samples,)
             The label of each row.
         groups : array-like of shape (n_samples,), default=None
-            The bag of each row. None means that each row is a bag of its own: ordinary supervised learning.
+            The bag of each row. None means one bag per row: ordinary supervised learning.
         features : sequence of str, default=None
             The names of the columns. None means those of a frame.
         weights : array-like of shape (n_samples,), default=None
@@ -440,8 +440,8 @@ class Bags:
         row_proportions : array-like of shape (n_samples, n_classes)
             In each row the proportions of its bag. The rows of a bag must agree.
         groups : array-like of shape (n_samples,), default=None
-            The bag of each row. None means that each row is a bag of its own; its proportions must then be zeros
-            and a single one.
+            The bag of each row. None means one bag per row, whose proportions must then be zeros and a single
+            one.
         classes : array-like of shape (n_classes,), default=None
             The names of the classes. None means the columns of a frame, and otherwise 0, 1, and so on.
         features : sequence of str, default=None
@@ -495,8 +495,8 @@ class Bags:
 
         Overlapping cells of a report, several partitions of the same rows, or images that lie across borders are
         given as entries: the row, its bag, and how much of the row belongs to it. Shares say how much a row counts
-        in a bag, and how much a bag counts beside others is the mean share of its rows: two copies of a partition,
-        in which every row has a share of one half, tell the same as one.
+        in a bag. The weight of a bag relative to others is the mean share of its rows: two copies of a partition,
+        in which every row has a share of one half, count the same as one.
 
         Parameters
         ----------
@@ -536,7 +536,7 @@ class Bags:
         return replace(bags, bag_weights=bags.totals / bags.sizes, features=_column_names(instances))
 
     def add_labels(self, rows: ArrayLike, labels: ArrayLike, *, weight: float = 1.0) -> Self:
-        """These bags, and beside them some rows whose labels are known, each as a bag of its own.
+        """Add rows whose labels are known, each as a separate bag.
 
         Parameters
         ----------

@@ -34,7 +34,7 @@ WHAT_TO_TRY = (
 
 
 class TrainingWarning(UserWarning):
-    """Warning that something went wrong in training, so that the model may be of no use."""
+    """Warning that something went wrong in training, so that the model may be useless."""
 
 
 class UninformativeBagsWarning(TrainingWarning):
@@ -106,7 +106,7 @@ def refuse_lost(method: str, weights: Mapping[str, Array]) -> None:
 
 
 def reason_uninformative(bags: Bags) -> str | None:
-    """Why these bags tell nothing of the classes, if they do not: all have the same proportions.
+    """Why these bags are uninformative, if they are: all have the same proportions.
 
     >>> reason_uninformative(Bags.from_labels(np.zeros((4, 1)), [0, 1, 1, 0], groups=[0, 0, 1, 1]))[:58]
     'all 2 bags have the same proportions: they tell how common'
@@ -129,7 +129,7 @@ def never_compared(bags: Bags) -> str | None:
 
     >>> shares = {"a": [0.5, 0.5, np.nan], "b": [0.2, 0.8, np.nan]}
     >>> never_compared(Bags.from_arrays([[1.0], [2.0]], ["a", "b"], shares, within=True))[:55]
-    'no bag tells how common class 2 is beside classes 0, 1:'
+    'no bag shows how common class 2 is next to classes 0, 1'
     """
     if bags.share_constraints is None or bags.share_constraints.within is None:
         return None
@@ -138,7 +138,7 @@ def never_compared(bags: Bags) -> str | None:
         return None
     named = [f"class{'es' if len(g) > 1 else ''} {', '.join(map(str, g))}" for g in (others[0], first)]
     return (
-        f"no bag tells how common {named[0]} {'are' if len(others[0]) > 1 else 'is'} beside {named[1]}: all give "
+        f"no bag shows how common {named[0]} {'are' if len(others[0]) > 1 else 'is'} next to {named[1]}: all give "
         f"only shares within classes; the model cannot learn how to tell these apart. Give some bags with the "
         f"shares of all classes"
     )
@@ -184,7 +184,7 @@ def warn_of_overfitting(history: History, since: int = 1) -> str | None:
 
 
 def warn_if_all_alike(instances: Array) -> str | None:
-    """Instances that are all the same, of which nothing can be learned.
+    """Identical instances, from which nothing can be learned.
 
     >>> warn_if_all_alike(np.zeros((3, 2)))[:36]
     'all of 3 instances looked at are the'
@@ -226,7 +226,7 @@ CHECKS: tuple[Check, ...] = (
 
 
 def warn_of_collapse(method: str, probabilities: Array, prior: Array, classes: Array) -> str | None:
-    """Predictions that are all the same, or that leave a class out that many instances have.
+    """Identical predictions, or predictions without a class that many instances have.
 
     A class is missed where its share is at least half of an equal one; a rarer one may rightly never be the most
     probable.
@@ -296,7 +296,7 @@ def hardly_better_than_prior(method: str, explained: float) -> str | None:
 def warn_if_little_learned(
     method: str, bags: Bags, probabilities: Array, prior: Array, missing: Array | float = 0.0
 ) -> str | None:
-    """Why not to rely on predictions of the instances of these bags: they are all alike, or hardly meet the bags.
+    """Why not to rely on predictions of the instances of these bags: they are all alike, or hardly match the bags.
 
     Parameters
     ----------

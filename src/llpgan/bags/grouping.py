@@ -56,7 +56,7 @@ class ComputedIndex(NDArrayOperatorsMixin):
 
 
 class SortedBagIndex(ComputedIndex):
-    """The bag of each row, from the sizes of bags whose rows stand one after the other.
+    """The bag of each row, from the sizes of bags whose rows follow one another.
 
     >>> bag_index = SortedBagIndex(np.array([2, 3]))
     >>> bag_index[1:4], np.asarray(bag_index)
@@ -82,7 +82,7 @@ class SortedBagIndex(ComputedIndex):
 
 
 class RowsInOrder(ComputedIndex):
-    """0, 1, 2, ...: the order of rows that stand bag after bag.
+    """0, 1, 2, ...: the order of rows sorted by bag.
 
     >>> RowsInOrder(5)[np.array([3, 1])]
     array([3, 1])
@@ -94,7 +94,7 @@ class RowsInOrder(ComputedIndex):
 
 
 def count_if_sorted(bag_index: Any) -> Index | None:
-    """The sizes of bags whose rows are known to stand one after the other; None of others."""
+    """The sizes of bags whose rows are known to follow one another; None of others."""
     return bag_index.sizes if isinstance(bag_index, SortedBagIndex) else None
 
 
@@ -143,7 +143,7 @@ def index_ids(bag_of_row: Any, name: str = "bag_of_row") -> tuple[Index, tuple[H
 
 
 def index_groups(groups: Any, n_rows: int) -> tuple[Index, tuple[Hashable, ...]]:
-    """The same for scikit-learn's ``groups``, where None makes every row a bag of its own."""
+    """The same for scikit-learn's ``groups``, where None means one bag per row."""
     return index_ids(np.arange(n_rows) if groups is None else groups, "groups")
 
 

@@ -67,7 +67,7 @@ def parse_within(
         alone = classes[int(np.argmax(known[bag]))]
         raise ValueError(
             f"bag {bag_ids[bag]!r}: only class {alone!r} is given, and its share within itself is always 1, which "
-            f"tells nothing; leave the bag out"
+            f"holds no information; leave the bag out"
         )
     for bag, column in np.argwhere(~np.isnan(within) & ~((within >= 0) & (within <= 1 + tolerance))):
         raise ValueError(
@@ -164,7 +164,7 @@ class KnownShares:
         )
 
     def append_labelled(self, shares: Table) -> "KnownShares":
-        """The same, and beside it bags of one row whose shares are known exactly.
+        """Append bags of one row whose shares are known exactly.
 
         >>> known = KnownShares(np.array([[0.0, 0.2]]), np.array([[0.8, 1.0]]), None, np.array([10.0]))
         >>> known.append_labelled(np.array([[1.0, 0.0]])).lower
@@ -275,7 +275,7 @@ def remove_noise(predicted: Table, given: Table, variance: Table) -> Table:
 def check_bounds(
     lower: Table, upper: Table, bag_ids: Sequence[Hashable], classes: Sequence[Hashable], tolerance: float
 ) -> None:
-    """Refuse bounds that are no shares, that cross, or that no share vector can meet."""
+    """Refuse bounds that are no shares, that cross, or that no share vector can satisfy."""
     for name, bounds in (("lower", lower), ("upper", upper)):
         for bag, column in np.argwhere(~(np.isfinite(bounds) & (np.abs(bounds - 0.5) <= _FAR))):
             raise ValueError(
@@ -288,9 +288,9 @@ def check_bounds(
             f"its upper bound {upper[bag, column]:g}"
         )
     for bag in np.flatnonzero(lower.sum(axis=1) > 1 + tolerance).tolist():
-        raise ValueError(f"bag {bag_ids[bag]!r}: no shares can meet these bounds, the lower ones sum to above 1")
+        raise ValueError(f"bag {bag_ids[bag]!r}: no shares satisfy these bounds, the lower ones sum to above 1")
     for bag in np.flatnonzero(upper.sum(axis=1) < 1 - tolerance).tolist():
-        raise ValueError(f"bag {bag_ids[bag]!r}: no shares can meet these bounds, the upper ones sum to below 1")
+        raise ValueError(f"bag {bag_ids[bag]!r}: no shares satisfy these bounds, the upper ones sum to below 1")
 
 
 def interval_middles(lower: Table, upper: Table) -> Table:

@@ -18,7 +18,7 @@ _ROUNDING = 16  # units in the last place: a column that varies by no more is co
 def fit_scales(table: Array, weights: Array | None = None) -> tuple[Array, Array]:
     """Mean and standard deviation of each column; ``TO_ZERO`` for a constant one, so that it becomes zero.
 
-    A column that varies by no more than rounding is constant too: it tells nothing, whatever its size.
+    A column that varies by no more than rounding is constant too, whatever its size.
 
     >>> fit_scales(np.array([[0.0, 5.0, 1e18], [4.0, 5.0, 1e18 + 128]]))[1]
     array([2.00000000e+00, 3.40282347e+38, 3.40282347e+38])

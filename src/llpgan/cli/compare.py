@@ -219,6 +219,6 @@ def _write_comparison(found: Comparison, folder: Path) -> None:
 def _print_doubt(console: Console, found: Comparison) -> None:
     if not found.beats_overall_shares:
         console.print(
-            f"{found.chosen} does not meet new bags better than the overall shares do, beyond chance: "
-            f"these bags may tell nothing of single rows"
+            f"{found.chosen} does not match new bags better than the overall shares do, beyond chance: "
+            f"these bags may be uninformative about single rows"
         )

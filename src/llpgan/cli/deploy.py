@@ -198,7 +198,7 @@ def suggest(
     out: str = "to_label.csv",
     overwrite: bool = False,
 ) -> list[int]:
-    """Name the rows whose labels, beside the bags, would help most.
+    """List the rows whose labels would help most.
 
     Parameters
     ----------

@@ -367,7 +367,7 @@ def explain_inspection(found: Inspection, randomness: RandomnessTest, curve: Lea
 def _randomness(found: Inspection, randomness: RandomnessTest) -> list[str]:
     if randomness.looks_random and not found.can_judge:
         if found.n_bags > 1 and found.spread == 0:
-            return ["All bags have the same shares: they tell nothing about which rows belong to which class."]
+            return ["All bags have the same shares, so they do not show which rows belong to which class."]
         few = "A single bag is" if found.n_bags == 1 else f"{found.n_bags} bags are"
         return [f"{few} too few to see whether bags are drawn at random, or to judge a model without labels."]
     return [randomness.describe(), _describe_use(randomness)]
@@ -398,20 +398,20 @@ def _more_bags(curve: LearningCurve | None, n_bags: int) -> str:
     if curve.scale == 0:
         return f"More bags seem to bring little to a quick method: bag error on held-out bags {tried}."
     return (
-        f"Bag error of a quick method on held-out bags: {tried} bags. Going on like this, {curve.at(n_bags):.3f} "
-        f"with all {n_bags}, and {curve.at(2 * n_bags):.3f} with twice as many; a guess, without interval."
+        f"Bag error of a quick method on held-out bags: {tried} bags. Extrapolated: {curve.at(n_bags):.3f} "
+        f"with all {n_bags}, and {curve.at(2 * n_bags):.3f} with twice as many, without an interval."
     )
 
 
 def _facts(found: Inspection) -> Table:
     table = Table("", "", title="What the bags can tell", title_justify="left", show_header=False)
-    table.add_row("bags", f"{found.n_bags:,}, as good as {found.effective_bags:,.0f} of equal size")
+    table.add_row("bags", f"{found.n_bags:,} (effective number {found.effective_bags:,.0f}, because sizes differ)")
     table.add_row(
         "rows in a bag", f"{found.smallest:,} to {found.largest:,}, half of the bags up to {found.median:,.0f}"
     )
     table.add_row("share of a bag's commonest class", f"{found.purity:.1%} on average")
     table.add_row("shares differ between bags", f"{found.spread:.1f} times as much as in random bags")
-    table.add_row("condition of the mixing system", f"{found.condition:,.0f} (1: pure bags; infinite: hopeless)")
+    table.add_row("condition number", f"{found.condition:,.0f} (1 is best; large: classes hard to separate)")
     for name, worth, rows in zip(found.classes, found.worth, found.rows, strict=True):
         table.add_row(f"class {name}", f"{rows:,.0f} rows, worth {worth:,.0f} labelled ones")
     return table

@@ -287,7 +287,7 @@ def train_method(method: LLPClassifier, bags: Bags, random_state: int) -> tuple[
 
 
 def describe_origin(data: str, bags: Bags, tables: Mapping[str, Any]) -> str:
-    """Where the proportions came from, in words."""
+    """Describe where the proportions came from."""
     within = ", where cells are empty within the classes that are given" if tables.get("within") else ""
     if tables.get("proportions") is not None:
         return f"proportions: those of {tables['proportions']}{within}"
@@ -378,7 +378,7 @@ def choose_method(
 def print_choice(found: DefaultMethod, console: Console) -> None:
     """Print which method is used, why, and about how long its training will take."""
     about = "" if found.seconds is None else f"; training will take about {format_seconds(found.seconds)}"
-    console.print(f"{name_method(found.method)} is taken, since {found.reason}{about}", soft_wrap=True)
+    console.print(f"Using {name_method(found.method)}: {found.reason}{about}", soft_wrap=True)
 
 
 def split_rows(bags: Bags, hold_out: float, random_state: int) -> tuple[Bags, Bags | None, Array | slice]:

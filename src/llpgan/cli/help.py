@@ -102,7 +102,7 @@ def _takes_several(hint: Any) -> bool:
 
 
 def _choice(told: str, names: Sequence[str], *, several: bool) -> str:
-    """The names to choose from, unless there is no choice or they are told already.
+    """The names to choose from, unless there is no choice or the text names them already.
 
     >>> _choice("The loss of a bag.", ["counts", "exact"], several=False)
     ' One of counts, exact.'

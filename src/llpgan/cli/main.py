@@ -66,7 +66,7 @@ def drop_output() -> None:
 # The commands in the order of the help: the module of each, and what it does. A command is the function of its
 # name; its parameters are the options, its docstring the help.
 COMMANDS = {
-    "store": ("fit", "sort rows that do not fit into memory by bag, into a folder to fit"),
+    "store": ("fit", "prepare data larger than memory"),
     "inspect": ("evaluate", "show what bags can tell, before anything is trained"),
     "fit": ("fit", "learn from a table of rows and the proportions of their bags; save a model and a report"),
     "pairs": ("fit", "learn from an aggregated report: tables of counts of pairs of columns; save a model"),
@@ -75,7 +75,7 @@ COMMANDS = {
     "evaluate": ("evaluate", "evaluate a model by labels, by bags, or by both"),
     "conformalize": ("deploy", "add prediction sets to a model, from held-out random bags; recalibrate it"),
     "monitor": ("deploy", "compare new bags of a model in use with those of the time when it was put to use"),
-    "suggest": ("deploy", "name the rows whose labels, beside the bags, would help most"),
+    "suggest": ("deploy", "list the rows whose labels would help most"),
     "shares": ("shares", "estimate the share of each outcome in each group, from counts or from a model"),
     "embed": ("commands", "write features of images or texts by a pretrained network to a Parquet file"),
     "export": ("commands", "write a model for other programs (onnx)"),
@@ -237,7 +237,7 @@ def _no_command(name: str) -> int:
         meant = [f"; did you mean {command!r}?" for command in get_close_matches(name, COMMANDS, 1)]
         said.append(f"llpgan: error: there is no command {make_visible(name)!r}{''.join(meant)}\n")
     text = [*said, "Classifiers of single instances from the class proportions of bags.\n", *lines]
-    text.append("\nllpgan COMMAND --help tells its options; --debug shows the traceback of an error.")
+    text.append("\nllpgan COMMAND --help lists its options; --debug shows the traceback of an error.")
     print("\n".join(text), file=sys.stdout if asked else sys.stderr)
     return 0 if asked else _BAD_USAGE
 

@@ -128,7 +128,7 @@ def read_text(value: Any) -> str | None:
 
 
 def read_names(value: Any) -> list[str] | None:
-    """Names between commas, always as text; one that has a comma itself stands in double quotes.
+    """Names between commas, always as text; one that contains a comma is in double quotes.
 
     >>> read_names("no,yes"), read_names('"Smith, J.", age'), read_names(["a", 1])
     (['no', 'yes'], ['Smith, J.', 'age'], ['a', '1'])

@@ -100,7 +100,7 @@ class _Reader(Thread, Generic[T]):
             self.join()
 
     def _put(self, item: T | _End | _Raised) -> bool:
-        """Whether it was wanted."""
+        """Hand over an item; return False if the consumer has stopped."""
         while not self.unwanted.is_set() and main_thread().is_alive():
             try:
                 self.ready.put(item, timeout=_LOOKS_AFTER)
@@ -159,7 +159,7 @@ def chunked_outputs(
 ) -> Output:
     """What a network says of a step's instances: all logits; features of ``first`` and of ``every`` n-th after it.
 
-    More than ``at_once`` instances are taken in chunks.
+    More than ``at_once`` instances are processed in chunks.
     """
     if isinstance(instances, Tensor) and (at_once is None or len(instances) <= at_once):
         logits, features = network(instances)
@@ -307,7 +307,8 @@ class Player:
     fabric : Fabric
         Of the device, precision and processes.
     at_once : int, default=None
-        How many instances the network sees at once; more are taken in chunks, with the same gradient.
+        The number of instances that the network sees at once. More are processed in chunks, with the same
+        gradient.
     """
 
     def __init__(

@@ -219,7 +219,7 @@ def _column_statistics(table: Array, weights: Array | None) -> tuple[Array, Arra
     lost = np.flatnonzero(~told_apart & ~is_constant(mean, deviation))
     if len(lost):
         warnings.warn(
-            f"column {lost[0]} varies too little to be told in single precision, and is left out (about "
+            f"column {lost[0]} varies too little for single precision, and is left out (about "
             f"{mean[lost[0]]:g} in all rows): subtract its mean, or give it in another unit",
             TrainingWarning,
             stacklevel=2,

@@ -148,7 +148,7 @@ class Run:
         return plan.patience is None or self._epochs_since_best(plan.coarse_epochs) < plan.patience
 
     def judge_epoch(self, losses: list[float], plan: Plan) -> Row:
-        """What held-out bags say of this epoch, beside the best until now of those with images of full size."""
+        """Compare held-out bags after this epoch with the best epoch so far that had images of full size."""
         if len(self.history) <= plan.coarse_epochs:
             self.best_losses = None
         if self.best_losses is None or np.mean(losses) < np.mean(self.best_losses):
@@ -171,7 +171,7 @@ class Run:
         return self.averaged.module.eval()
 
     def _epochs_since_best(self, first: int) -> int:
-        """Since the best epoch after the first so many, which may not have learned to meet held-out bags."""
+        """Since the best epoch after the first so many, which may not have learned to match held-out bags."""
         losses = [row["held_out_loss"] for row in self.history[first:]]
         return len(losses) - 1 - int(np.argmin(losses)) if losses else 0
 
@@ -190,8 +190,8 @@ def train(
 ) -> tuple[nn.Module, History]:
     """Train the objective's players on the bags; return the classifier and one dict per epoch.
 
-    Random numbers are a function of the plan's seed and the epoch alone, and the caller's are left as they
-    were, so a run that goes on from a checkpoint ends as one that was never interrupted.
+    Random numbers are a function of the plan's seed and the epoch alone, so a run that goes on from a checkpoint
+    ends as one that was never interrupted. The caller's are left as they were.
     """
     classifier = objective.players["classifier"]
     run, ranks = Run(objective, Averaged(classifier.bare, plan.average)), classifier.ranks
@@ -415,6 +415,6 @@ def tensorboard_listener(folder: str | Path) -> Iterator[Listener]:
 
 
 def _format_losses(row: Row) -> str:
-    """Short, so that they fit beside the bar in a narrow terminal."""
+    """Short, so that they fit next to the bar in a narrow terminal."""
     shown = {name.removesuffix("_loss"): row[name] for name in row if name not in ("epoch", "seconds")}
     return " ".join(f"{name} {value:.3g}" for name, value in shown.items())

@@ -140,7 +140,7 @@ class AdversarialObjective(Game):
         """One step of the generator, then one of the classifier with the same fakes.
 
         The generator goes first, against the classifier as it is, so that one pass over real and fake instances
-        serves both; who begins makes no difference to players that take turns.
+        serves both. The order of the two updates does not matter.
         """
         fakes, ranks = self.fakes(batch), self.classifier.ranks
         with ranks.own_random():
@@ -155,7 +155,7 @@ class AdversarialObjective(Game):
         return {"generator_loss": loss}
 
     def _classifier_step(self, batch: BagBatch, real: Output, fake: Output) -> Losses:
-        """Eq. 4: tell real from fake, and meet the proportions; terms stand beside the proportions, under λ."""
+        """Eq. 4: distinguish real from fake, and match the proportions; λ multiplies the terms too."""
         game = {"real_loss": real_loss(real.logits), "fake_loss": fake_loss(fake.logits)}
         total, losses = self.fit_to_bags(batch, real.logits)
         minimise(game["real_loss"] + game["fake_loss"] + self.proportion_weight * total, self.classifier)

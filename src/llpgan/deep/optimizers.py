@@ -69,7 +69,7 @@ def orthogonalize(update: Tensor, steps: int = 3) -> Tensor:
     """The update, as a matrix of one row per filter, with all singular values brought near 1.
 
     Newton and Schulz's iteration X ← a X + (b A + c A²) X with A = X Xᵀ, which begins with X / ‖X‖. As all factors
-    are polynomials of the first A, they are multiplied before they meet X.
+    are polynomials of the first A, they are multiplied before they multiply X.
 
     Parameters
     ----------

@@ -41,7 +41,7 @@ class InstanceTerm(ABC):
     Parameters
     ----------
     weight : float
-        The weight of the term beside the loss of a bag. With 0 it is left out. Beside losses that grow with the
+        The weight of the term relative to the loss of a bag. With 0 it is left out. With losses that grow with the
         bag, such as the likelihood of counts, it is multiplied by the mean size of the bags.
     ramp_until : float, default=0.0
         The part T of the training after which the weight is full. It rises as exp(−5 (1 − t/T)²), and with 0 it is
@@ -67,7 +67,7 @@ class InstanceTerm(ABC):
 
     @property
     def sees_instances_again(self) -> bool:
-        """Whether it shows changed instances to the classifier, beside those of which the logits are."""
+        """Whether it shows changed instances to the classifier, in addition to those of the logits."""
         return False
 
     @property
@@ -145,12 +145,12 @@ def disable_dropout(network: nn.Module) -> Iterator[None]:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Entropy(InstanceTerm):
-    """The mean entropy of the predictions for single instances, which makes them surer.
+    """The mean entropy of the predictions for single instances, which makes them more confident.
 
     Parameters
     ----------
     weight : float, default=0.1
-        The weight of the term. It is multiplied by the mean size of the bags beside losses that grow with them.
+        The weight of the term. With losses that grow with the bag, it is multiplied by the mean size of the bags.
     ramp_until : float, default=0.0
         The part of the training after which the weight is full.
     """
@@ -171,12 +171,12 @@ class SelfTraining(InstanceTerm):
     Parameters
     ----------
     weight : float, default=0.5
-        The weight of the term. It is multiplied by the mean size of the bags beside losses that grow with them.
+        The weight of the term. With losses that grow with the bag, it is multiplied by the mean size of the bags.
     ramp_until : float, default=0.0
         The part of the training after which the weight is full.
     soft : bool, default=False
-        Whether labels are probabilities whose mean meets the proportions of the bag, instead of one class for each
-        instance.
+        Whether labels are probabilities whose mean matches the proportions of the bag, instead of one class for
+        each instance.
     confidence : float, default=0.6
         The smallest predicted probability of a label that is learned. Soft labels are all learned.
     view : {"shifts", "shifts_and_flips", "distortions", "distortions_and_flips"} or callable, default=None
@@ -216,7 +216,7 @@ class SelfTraining(InstanceTerm):
     def targets(self, logits: Tensor, bag_index: Tensor, proportions: Tensor) -> Tensor:
         """Make labels from predictions and the proportions of bags.
 
-        Soft ones are posteriors, with the odds of classes changed so that their mean meets the proportions.
+        Soft ones are posteriors, with the odds of classes changed so that their mean matches the proportions.
 
         Parameters
         ----------
@@ -265,7 +265,7 @@ class Smoothness(InstanceTerm):
     Parameters
     ----------
     weight : float, default=0.05
-        The weight of the term. It is multiplied by the mean size of the bags beside losses that grow with them.
+        The weight of the term. With losses that grow with the bag, it is multiplied by the mean size of the bags.
     ramp_until : float, default=0.4
         The part of the training after which the weight is full.
     length : float, default=None

@@ -470,9 +470,9 @@ def cell_covariance(
     unit, which the overdispersion φ measures.
 
     The estimate has shifts u_i that are uncorrelated with who lives in the units. If the true ones are not, θ
-    moves by Q Σ_i A_i u_i. The u_i have Σ_i u_iᵀ H_i u_i = φ · degrees, which the fit shows, so by Cauchy and
-    Schwarz the bias is at most r / √(1 − r²) times the root of ``confounding``, with r their correlation with the
-    combination of the groups' shares that harms most.
+    moves by Q Σ_i A_i u_i. The fit shows that Σ_i u_iᵀ H_i u_i = φ · degrees. By Cauchy and Schwarz the bias is at
+    most r / √(1 − r²) times the root of ``confounding``, with r the correlation of the u_i with the combination of
+    the groups' shares that harms most.
 
     Last, departures of single groups that depend on who lives in a unit do not average out over units and leave
     no trace in the margins: their scale τ is an assumption.

@@ -259,7 +259,7 @@ class _NoScore:
     """What a scorer without groups returns to scikit-learn, which then fails at once, with this text.
 
     An exception would be worse: scikit-learn turns it into a score of nan, prints it once for each fold, and
-    chooses a best setting all the same.
+    chooses a best setting anyway.
     """
 
     def __str__(self) -> str:

@@ -43,7 +43,7 @@ def default_method(bags: Bags, random_state: int = 0, time_limit: float | None =
 
     A linear model, a small network and one that plays against a generator differ by much on images, and which
     is best depends on the images; on 5,000 small ones all three can be tried. A large data set takes its network
-    too long for that, and there LLPGAN and DLLP come out alike (``docs/reproduction.md``): the quicker is taken.
+    too long for that, and there LLPGAN and DLLP come out alike (``docs/reproduction.md``): the quicker is used.
     """
     if isinstance(bags.encoder, FeatureEncoder):
         why = "features of a pretrained network need no more than a linear model"
@@ -84,7 +84,7 @@ def default_with_features(
     """The default method for images, and whether it learns from features of a pretrained network.
 
     Features are used if a linear model on them predicts held-out bags better than the methods that are tried on
-    pixels, or than the overall shares if training on pixels takes too long to be tried.
+    pixels. If training on pixels takes too long to be tried, they must predict better than the overall shares.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ def _describe_scores(found: Comparison) -> str:
     failed = "".join(
         f"; {_short_name(result)} failed: {result.failed}" for result in found.results if result.failed
     )
-    return f"it meets held-out bags best: cross-entropy {told}, overall shares {scores[OVERALL]:.3f}{failed}"
+    return f"it matches held-out bags best: cross-entropy {told}, overall shares {scores[OVERALL]:.3f}{failed}"
 
 
 def _short_name(result: Result) -> str:
@@ -177,7 +177,7 @@ WEIGHTS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 
 @dataclass(frozen=True)
 class LabelWeight:
-    """How much a labelled row should count beside a bag, and how the weights compared.
+    """How much a labelled row should count relative to a bag, and how the weights compared.
 
     Attributes
     ----------
@@ -201,7 +201,7 @@ def choose_label_weight(
     cv: int = 5,
     random_state: int = 0,
 ) -> LabelWeight:
-    """Choose how much labelled rows should count beside bags, by cross-validation on the labels.
+    """Choose how much labelled rows should count relative to bags, by cross-validation on the labels.
 
     The proportions of a bag of a thousand rows tell more than one label, but how much more depends on how well the
     bags' proportions hold for the rows that are there. Each fold of the labels is held out once: a copy of the

@@ -129,7 +129,7 @@ def _as_method(method: str | LLPClassifier) -> LLPClassifier:
 
 
 def set_seed(method: LLPClassifier, random_state: int) -> LLPClassifier:
-    """An untrained copy with this seed, where the method takes one and has none of its own.
+    """An untrained copy with this seed, if the method takes one and has none yet.
 
     >>> from llpgan import BagLogistic
     >>> set_seed(BagLogistic(), 7), set_seed(BagLogistic(random_state=0), 7)

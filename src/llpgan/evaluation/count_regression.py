@@ -60,15 +60,15 @@ class CountRegression:
     """Estimates E Σ_k 1[y = k] g_k(x) from random bags, for any figures g of rows that are known.
 
     In random bags with class counts c_b and sums G_b of g, both centred and divided by √m_b, the mean of c_b · G_b
-    is Σ_k cov(1[y = k], g_k), which with Σ_k π_k ḡ_k gives the mean that is wanted. Four other products have known
+    is Σ_k cov(1[y = k], g_k). Adding Σ_k π_k ḡ_k gives the mean that is wanted. Four other products have known
     means in random bags, because all rows' g and predicted probabilities p are known: G·G, G·P, P·P, and c·c
     (whose mean is Σ_k π_k (1 − π_k)). They serve as control variates: the estimate is the intercept of the
     regression of c · G on their deviations. The better p predicts the labels, the more of the noise is removed.
     Standard errors are robust to unequal variances (HC3).
 
     Compared with :func:`~llpgan.evaluation.label_means.label_mean`, which uses two of the four and no
-    predictions, the error is the same for the accuracy and up to half as large for figures that depend less on the
-    predicted class. It needs about 20 bags.
+    predictions, the error is the same for the accuracy. For figures that depend less on the predicted class it is
+    as little as half. It needs about 20 bags.
 
     Parameters
     ----------
@@ -185,7 +185,7 @@ def check_random_bags(
 ) -> None:
     """Refuse bags that are weighted, partly known, or differ by more than chance allows.
 
-    Bags must be alike in what the model predicts, so predictions are tested as columns beside the user's own.
+    Bags must be alike in what the model predicts, so predictions are tested as columns too.
     """
     if are_weighted(bags):
         raise NotRandomError(

@@ -331,7 +331,7 @@ def _step(n: int, errors: list[float]) -> Step | None:
 
 
 def _power_law(steps: tuple[Step, ...]) -> tuple[float, float, float]:
-    """Least squares; neither a nor b is negative, and of equally good powers the smallest is taken."""
+    """Least squares; neither a nor b is negative, and the smallest of equally good powers is used."""
     n, errors = np.array([s.n_bags for s in steps], float), np.array([s.error for s in steps])
     fits = [nnls(np.column_stack([np.ones(len(n)), n**-power]), errors) for power in _POWERS]
     best = int(np.argmin([residual for _, residual in fits]))

@@ -31,7 +31,7 @@ class PredictionSets:
     score : str
         ``"probability"`` or ``"cumulative"``, see :func:`conformalize`.
     by_class : bool
-        Whether each predicted class has a threshold of its own.
+        Whether each predicted class has a separate threshold.
     worst_case : bool
         Whether coverages are bounds that hold for any bags, instead of estimates from random bags.
     confidence : float

@@ -1,4 +1,4 @@
-"""Which rows to label, beside bags: those whose labels reduce the uncertainty of predictions most."""
+"""Which rows to label in addition to bags: those whose labels reduce the uncertainty of predictions most."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -45,7 +45,7 @@ def suggest_labels(
     strategy: Literal["variance", "uncertainty", "random"] = "uncertainty",
     random_state: int = 0,
 ) -> Suggestion:
-    """Select the rows whose labels, beside the bags, help most.
+    """Select the rows whose labels, in addition to the bags, help most.
 
     Bags say little about single directions of the features, while each label says something about one. Labels are
     chosen by ``"variance"`` as in Bayesian experimental design for a logistic regression whose weights have

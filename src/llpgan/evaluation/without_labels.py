@@ -179,13 +179,13 @@ def label_mean(pairs: Pairs) -> LabelMean:
 
     is on average the covariance over rows of 1[y = k] and g, so that πḡ plus it is the mean wanted, without bias:
     over all ways to deal the N rows into the bags it is exactly that of these rows. For bags of one size this is
-    the 0-1 estimate of EasyLLP (Busa-Fekete et al., 2023), m p_k − (m − 1) π_k in place of a label, with the prior
-    π taken from the *other* bags, which is what makes it unbiased; the bags' own prior would pull it towards
-    chance by one part in B.
+    the 0-1 estimate of EasyLLP (Busa-Fekete et al., 2023), m p_k − (m − 1) π_k in place of a label. The prior π is
+    that of the *other* bags, which makes it unbiased; the bags' own prior would pull it towards chance by one part
+    in B.
 
     It is sharpened by two figures whose mean is known to be zero: the spread of the bags' counts, and of their
     sums, less what they must be in random bags. With r the correlation of labels and figures, r/(1 + r²) of each
-    (in units of its rows) is taken off; r is the one that results. Near r = 1 the variance falls by (1 − r)²: a
+    (in units of its rows) is subtracted; r is the one that results. Near r = 1 the variance falls by (1 − r)²: a
     classifier that is right for 98 % is known twenty times better.
     """
     totals = _sum_pairs(pairs)
@@ -335,8 +335,8 @@ def estimate_accuracy(bags: Bags, predictions: ArrayLike, *, proportions_sd: flo
         raise ValueError(f"accuracy without labels needs {LEAST_BAGS} bags at least, here are {bags.n_bags}")
     if are_weighted(bags):
         raise ValueError(
-            "accuracy without labels cannot be told of rows with weights, or in several bags: they are no random "
-            "sample"
+            "accuracy without labels cannot be estimated for rows with weights, or in several bags: they are no "
+            "random sample"
         )
     table = np.asarray(predictions)
     check_same_length("instances", bags.instances, "rows of predictions", table)
@@ -542,7 +542,7 @@ def _standardise(bags: Bags, rng: np.random.Generator) -> Array:
 
 
 def _column_spread(rows: Array, bags: Bags) -> Array:
-    """Σ_b m_b x̄_b² of each column, of rows that stand bag after bag."""
+    """Σ_b m_b x̄_b² of each column, of rows sorted by bag."""
     sums = np.add.reduceat(rows, bags.starts)
     return np.asarray((sums**2 / bags.sizes[:, None]).sum(axis=0))
 
@@ -630,13 +630,13 @@ class Verdict:
 
 
 _WEIGHTED = (
-    f"The rows have weights, or belong to several bags, so they are no random sample of their bags, and how often "
-    f"single predictions are right cannot be told. {_MEANING}"
+    f"Accuracy cannot be estimated because the rows have weights or belong to several bags: they are no random "
+    f"sample of their bags. {_MEANING}"
 )
 
 _PARTIAL = (
-    f"Less is known of these bags than all shares, so how often single predictions are right cannot be told. The "
-    f"bag error compares predictions with the nearest possible shares. {_MEANING}"
+    f"Accuracy cannot be estimated because some shares of these bags are unknown. The bag error compares "
+    f" predictions with the nearest possible shares. {_MEANING}"
 )
 
 
@@ -698,10 +698,7 @@ def _why(bags: Bags, randomness: RandomnessTest) -> str:
     if n_bags < LEAST_BAGS:
         return f"{n_bags} bags are too few to say how often single predictions are right. {_MEANING}"
     if not randomness.looks_random:
-        return (
-            f"{randomness.describe()} How often single predictions are right can be told only from random bags, "
-            f"so it is not told. {_MEANING}"
-        )
+        return f"{randomness.describe()} Accuracy cannot be estimated because the bags are not random. {_MEANING}"
     few = " With so few bags, intervals hold in some 90 cases of 100 rather than 95."
     return (
         f"{randomness.describe()} So their shares tell how often single predictions are right, on rows like "

@@ -40,9 +40,8 @@ class AutoLLP(LLPClassifier):
       :class:`~llpgan.methods.bag_logistic.BagLogistic`, which does not rest on that assumption, for a third.
     - Under covariate shift fewer than ten bags are learned by BagLogistic alone. Of more bags both methods learn.
       Trees need more bags than a linear model: of n bags, they count for n / (n + 50). Each method has predictions
-      for bags that parts of it have not seen. Of how these bags differ from the overall shares, a method that
-      explains less than two thirds of what the other does is left out, if that is beyond chance and there are
-      thirty bags at least.
+      for bags that parts of it have not seen. From thirty bags on, a method is dropped if it explains less than
+      two thirds of what the other does of how these bags differ from the overall shares, beyond chance.
 
     See ``docs/methods/auto_llp.md`` for how these shares were chosen.
 
@@ -207,7 +206,7 @@ def _find_much_worse(one: Array, other: Array) -> int | None:
     Parameters
     ----------
     one, other : arrays of shape (n_bags,)
-        By how much each method meets each bag better than the overall shares do.
+        By how much each method matches each bag better than the overall shares do.
 
     Examples
     --------

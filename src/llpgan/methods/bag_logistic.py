@@ -92,7 +92,7 @@ class BagCrossEntropies:
         return values, flat.reshape(self._n_outputs, len(points), -1).swapaxes(0, 1)
 
     def _targets(self, block: BagBlock, means: Array, weights: Array) -> tuple[Array, Array]:
-        """The shares that means (bags, K, r) should meet, weighted, and the values (r,)."""
+        """The shares that means (bags, K, r) should match, weighted, and the values (r,)."""
         if self._bags.share_constraints is None:
             targets = self._bags.proportions[block.bags, :, None] * weights[:, None]
             return targets, -np.einsum("ikr,ikr->r", targets, np.log(means))

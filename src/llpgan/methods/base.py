@@ -32,7 +32,7 @@ _TRAIN_AGAIN = "look at the row, and if other rows fail too, train the model aga
 _LOOKED_AT = 256  # images, to see the range of their values
 _OTHER_RANGE = 100  # times larger or smaller: bytes beside values from 0 to 1
 _BAGS_OF_ONE = (
-    "labels without groups make every row a bag of its own, so this is supervised learning from every label. To "
+    "without groups every row is a separate bag, so this is supervised learning from every label. To "
     "learn from bags, pass groups (the bag of each row); in cross_val_score and GridSearchCV they arrive after "
     "sklearn.set_config(enable_metadata_routing=True), as params={'groups': ...} or fit(..., groups=...). "
     "groups=np.arange(len(y)) asks for supervised learning, without this warning."
@@ -106,11 +106,11 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             If 1-D, the label of each row, of which only the proportions in each bag are used. If 2-D, each row
             holds the proportions of that row's bag; the columns of a frame name the classes.
         groups : array-like of shape (n_samples,), default=None
-            The bag of each row. If None, every row is a bag of its own: labels are then learned from as in
+            The bag of each row. If None, every row is a separate bag: labels are then used as in
             supervised learning, with a warning, and proportions other than 0 and 1 are refused. Pass
             ``groups=np.arange(len(y))`` to ask for supervised learning without the warning.
         sample_weight : array-like of shape (n_samples,), default=None
-            How much each row counts in its bag; without ``groups``, how much it counts beside the others. None
+            How much each row counts in its bag; without ``groups``, its weight relative to the others. None
             means that all rows count the same.
 
         Returns
@@ -564,7 +564,7 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             del self.feature_names_in_
 
     def _check_others(self, bags: Bags) -> None:
-        """Refuse bags that stand beside those of the training if their instances are not alike."""
+        """Refuse bags whose instances differ in kind from those of the training."""
         instances = self._take_instances(bags)
         self._refuse_other_shape(instances.shape)
         self._warn_of_other_range(instances)
@@ -693,7 +693,7 @@ def draw_rows(
     Parameters
     ----------
     tables : MarginalTables
-        The counts to meet.
+        The counts to match.
     n_rows : int
         How many rows to draw.
     random_state : RandomState
@@ -767,7 +767,7 @@ def _draw(table: Table, given: Codes, random_state: np.random.RandomState) -> Co
 
 
 def _rake(codes: Codes, tables: dict[tuple[int, int], Table], total: float, variance: float) -> Table:
-    """Weights with which the rows meet all tables, as far as noise of that variance lets these be believed.
+    """Weights with which the rows match all tables, as far as noise of that variance lets these be believed.
 
     A cell that has m and is reported to have n goes to m · (n + variance) / (m + variance): the mean of both, if m
     is as uncertain as a count is.

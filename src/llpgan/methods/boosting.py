@@ -362,7 +362,7 @@ class CovariateShiftLoss:
         return Step(slope, system)
 
     def _targets(self, means: Array) -> Array:
-        """The shares that mean predictions should meet: of what is allowed, those that are nearest to them."""
+        """The shares that mean predictions should match: of what is allowed, those that are nearest to them."""
         known = self._bags.share_constraints
         return _outputs(self._bags.proportions if known is None else known.targets(means))
 

@@ -139,7 +139,7 @@ def make_adam(model: "DeepClassifier", parameters: list[nn.Parameter]) -> Optimi
 
 
 def refuse_settings_of_optimizer(model: "DeepClassifier") -> None:
-    """Refuse settings that would be without effect beside a function that makes the optimizer."""
+    """Refuse settings that have no effect if a function makes the optimizer."""
     if not callable(model.optimizer):
         return
     for name, unset in (("learning_rate", None), ("betas", None), ("weight_decay", 0.0)):
@@ -229,7 +229,7 @@ def make_checkpoint(model: "DeepClassifier", bags: Bags, held_out: Bags | None =
 
 @contextmanager
 def make_listeners(model: "DeepClassifier", plan: Plan, ranks: Ranks) -> Iterator[list[Listener]]:
-    """Who is told of each epoch: the watcher, and progress and TensorBoard if asked for."""
+    """What is notified of each epoch: the watcher, and progress and TensorBoard if asked for."""
     with ExitStack() as stack:
         listeners: list[Listener] = [Watcher(plan.coarse_epochs)]
         if model.verbose and ranks.is_first:
@@ -317,9 +317,10 @@ class DeepClassifier(LLPClassifier):
         the losses of :class:`MomentMatching`, :class:`CountLLP`, :class:`DSQ`, EasyLLP, :class:`ROT` and LLP-DC,
         with their default settings. A callable takes the logits, the bag of each instance and the proportions.
     instance_terms : {"entropy", "smoothness", "self_training"}, InstanceTerm or sequence of these, default=()
-        Terms on single instances beside the loss of bags. "entropy" makes predictions surer, "smoothness" is the
-        term of :class:`LLPVAT`, and "self_training" that of :class:`LLPDC`. A name has the default settings;
-        others are given by an object of :mod:`llpgan.deep.terms`, such as ``Smoothness(weight=0.3)``.
+        Terms on single instances, added to the loss of bags. "entropy" makes predictions more confident,
+        "smoothness" is the term of :class:`LLPVAT`, and "self_training" that of :class:`LLPDC`. A name has
+        the default settings; others are given by an object of :mod:`llpgan.deep.terms`, such as
+        ``Smoothness(weight=0.3)``.
     epochs : int, default=None
         The number of passes over the bags. None means about 2,400 steps for photographs (12 to 100 epochs), about
         3,000 steps for tables (5 to 100 epochs), and 100 epochs for other images.
@@ -549,7 +550,7 @@ class DeepClassifier(LLPClassifier):
             term = type(unweighted[0]).__name__
             raise ValueError(f"rows or bags have weights, which the term {term} does not respect: leave it out")
         if self.mini_bag_size is not None:
-            raise ValueError("rows or bags have weights, which samples would forget: leave mini_bag_size at None")
+            raise ValueError("mini_bag_size does not support weights of rows or bags: leave it at None")
 
     def _refuse_partial(self, bags: Bags) -> None:
         super()._refuse_partial(bags)
@@ -706,7 +707,7 @@ class DeepClassifier(LLPClassifier):
         return loss
 
     def terms(self) -> list[InstanceTerm]:
-        """List the terms on single instances that stand beside the loss of bags.
+        """List the terms on single instances that are added to the loss of bags.
 
         Returns
         -------
@@ -720,7 +721,7 @@ class DeepClassifier(LLPClassifier):
         return []
 
     def _fit_to_bags(self, bags: Bags) -> dict[str, Any]:
-        """What an objective has to know of the loss of bags and of terms beside it."""
+        """What an objective needs of the loss of bags and its terms."""
         return {
             "proportion_loss": self.bag_loss(),
             "terms": terms_in_training(self, bags),

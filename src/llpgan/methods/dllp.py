@@ -31,8 +31,8 @@ class DLLP(DeepClassifier):
     Parameters
     ----------
     entropy_weight : float, default=0.0
-        The weight λ of the mean entropy of the predictions for single instances, beside the cross-entropy of a
-        bag. Beside the losses "counts", "dsq" and "easyllp", which grow with the bag, it is multiplied by the mean
+        The weight λ of the mean entropy of the predictions for single instances, relative to the cross-entropy of
+        a bag. With the losses "counts", "dsq" and "easyllp", which grow with the bag, it is multiplied by the mean
         size of the bags.
     {inherited}
 
@@ -270,7 +270,7 @@ class ROT(DLLPVariant):
     epsilon : float, default=1.0
         The weight ε of the plan's entropy. Larger values make softer labels.
     relaxation : float, default=1.0
-        The cost τ of missing the proportions. None means labels that meet them.
+        The cost τ of missing the proportions. None means labels that match them.
     sinkhorn_iterations : int, default=50
         The largest number of iterations of Sinkhorn's algorithm.
     {own_loss: transport}
@@ -339,7 +339,7 @@ class LLPVAT(DLLP):
     Parameters
     ----------
     smoothness_weight : float, default=0.05
-        The weight w of the smoothness term, which rises as exp(−5 (1 − t/T)²); with 0 this is DLLP. Beside the
+        The weight w of the smoothness term, which rises as exp(−5 (1 − t/T)²); with 0 this is DLLP. With the
         losses "counts", "dsq" and "easyllp", which grow with the bag, it is multiplied by the mean size of the
         bags.
     ramp_until : float, default=0.4
@@ -398,17 +398,17 @@ class LLPDC(DLLPVariant):
     """Label proportions with constrained assignment (LLP-DC, 2026).
 
     In each step, the instances of a bag get the labels that its class counts allow and the network finds most
-    probable. Beside the loss of the bag, the network then learns these labels on another view of the instances,
+    probable. In addition to the bag loss, the network learns these labels on another view of the instances,
     such as distorted images. With a view it takes about twice as long as DLLP.
 
     Parameters
     ----------
     self_training_weight : float, default=0.5
-        The weight of the cross-entropy of the labels; with 0 this is DLLP. Beside the losses "counts", "dsq" and
+        The weight of the cross-entropy of the labels; with 0 this is DLLP. With the losses "counts", "dsq" and
         "easyllp", which grow with the bag, it is multiplied by the mean size of the bags.
     soft : bool, default=False
-        Whether labels are probabilities whose mean meets the proportions of the bag, instead of one class for each
-        instance.
+        Whether labels are probabilities whose mean matches the proportions of the bag, instead of one class for
+        each instance.
     confidence : float, default=0.6
         The smallest predicted probability of a label that is learned. Soft labels are all learned.
     view : {"shifts", "shifts_and_flips", "slight_shifts_and_flips", "distortions", "distortions_and_flips"} \

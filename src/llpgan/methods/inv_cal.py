@@ -135,8 +135,8 @@ def fit_kernel_tubes(
 ) -> tuple[Array, float]:
     """The same in the space of a kernel (n, n) of bags: one weight per bag, and the intercept.
 
-    A tube's loss is the mean of the absolute losses to its two ends, less a constant, so that scikit-learn's SVR,
-    which has one tube for all, solves it with none, given each bag twice with half the weight.
+    A tube's loss is the mean of the absolute losses to its two ends, less a constant, and scikit-learn's SVR
+    has one tube for all. So it solves the problem without a tube, given each bag twice with half the weight.
     """
     times = np.ones(len(low)) if times is None else times
     if np.array_equal(low, high):

@@ -28,7 +28,7 @@ class Point:
 
 
 class WolfeSearch:
-    """The search for one step: it is told what was found at a step, and says at which to look next.
+    """The search for one step: it gets the value and slope at a step, and returns the next step to try.
 
     Parameters
     ----------
@@ -182,7 +182,7 @@ _MOST_TRIALS = 20  # of a step, before the memory is dropped
 def minimize_side_by_side(functions: Functions, start: Array, *, tol: float, max_iterations: int = 2000) -> Array:
     """Minimise each of several smooth functions from its own start.
 
-    Every function is searched as if it were alone, by steps of its own; only the evaluations are shared. A search
+    Every function is searched as if it were alone, with separate steps; only the evaluations are shared. A search
     ends when no slope is larger than ``tol``, or when a step lowers neither the value nor, at
     the same value, the slope.
 
@@ -266,7 +266,7 @@ class Searches:
         return np.asarray((values < before) | (same & flatter))
 
     def _judge_steps(self, active: Array, values: Array, slopes: Array) -> tuple[Array, Array]:
-        """Which steps are taken, and which searches for a step have failed; the others get their next step."""
+        """Which steps are accepted, and which searches for a step have failed; the others get their next step."""
         steps, descents = self._steps[active], self._descents[active]
         before, promised = self._values[active], steps * descents
         noise = _ROUNDING * np.abs(before)  # in which a smaller decrease could not be seen

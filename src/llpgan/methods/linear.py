@@ -222,7 +222,7 @@ def fit_linear(
 class ClassicalClassifier(LLPClassifier):
     """Base class of the methods without a network, which learn from rows of features.
 
-    Images are taken as rows of their pixels.
+    Images are treated as rows of pixels.
 
     Parameters
     ----------

@@ -53,18 +53,18 @@ class LLPGAN(DeepClassifier):
         its proportions say about an instance, and the adversarial terms would otherwise dominate. With the losses
         "counts", "dsq" and "easyllp", which grow with the bag themselves, None means 1.
     generator : torch.nn.Module or callable, default=None
-        The generator: a module from noise of shape ``(n, noise_size)`` to instances in the range of the networks
-        (images in [−1, 1], standardized columns of tables), or a callable that makes one from the shape of an
-        instance, the size of the noise and the activation. None means the generator that suits the shape of the
-        instances.
+        The generator: a module from noise of shape ``(n, noise_size)`` to instances, or a callable that makes one
+        from the shape of an instance, the size of the noise and the activation. Instances are in the range of the
+        networks: images in [−1, 1], tables with standardized columns. None means the generator that suits the
+        shape of the instances.
     generator_loss : {"feature_matching", "feature_matching_pull_away", "saturating", "nonsaturating"} \
             or callable, default="feature_matching"
         The loss of the generator. "saturating" is eq. 12 of the paper. A callable takes the outputs of the
         classifier for real and for generated instances, each with ``logits`` and ``features``.
     critic : {"wasserstein", "hinge"}, default=None
-        The kind of critic beside the classes: "wasserstein", with a gradient penalty, or "hinge". The generator
-        then raises the score of the critic instead of minimizing ``generator_loss``. None means no critic. The
-        classifier itself then distinguishes real from generated instances.
+        The kind of critic, in addition to the classes: "wasserstein", with a gradient penalty, or "hinge". The
+        generator then raises the score of the critic instead of minimizing ``generator_loss``. None means no
+        critic. The classifier itself then distinguishes real from generated instances.
     fakes_per_instance : float, default=None
         The number of instances that a step generates for each of its real instances. Fewer take less time. None
         means 0.5 for the default classifier of photographs, and 1 otherwise.

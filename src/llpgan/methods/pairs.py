@@ -25,7 +25,7 @@ class MarginalLogistic(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Logistic regression on all pairs of values of categorical columns, from their tables alone.
 
     Logistic regression needs the labels only through the mean operator: how many rows of each class have each
-    feature. If the features are the values and pairs of values of categorical columns, these numbers stand in
+    feature. If the features are the values and pairs of values of categorical columns, these numbers are in
     tables of counts, as in aggregated reports, and no labelled row is needed [1]_. The method minimizes
 
         Σ_j log Σ_k exp(θ_k·φ(x_j)) − Σ_k θ_k·μ_k + (1 + σ²/s²) ‖θ‖² / 2C
@@ -169,7 +169,7 @@ class MarginalLogistic(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ----------
         X : table or path
             The rows: a file, a frame or a dict with the columns of the tables. A value that the tables do not have
-            tells nothing.
+            is ignored.
 
         Returns
         -------

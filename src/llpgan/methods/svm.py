@@ -222,7 +222,7 @@ class AlterSVM(ProportionSVM):
 
 @dataclass(frozen=True)
 class Turn:
-    """Where a search stands: the classifier, the labels, and their objective at this C."""
+    """The state of a search: the classifier, the labels, and their objective at this C."""
 
     C: float
     model: Linear
@@ -430,7 +430,7 @@ class Relaxation:
     def mix(self, labels: Array) -> Mixture:
         """The best mixture of label vectors: min ½ Σ_t ‖w_t‖² / μ_t + C Σ_j hinge(Σ_t y_tj w_t·φ_j).
 
-        By turns: the w_t for given weights μ, and μ_t = ‖w_t‖ / Σ ‖w_s‖, which is their minimum.
+        Alternately: the w_t for given weights μ, and μ_t = ‖w_t‖ / Σ ‖w_s‖, which is their minimum.
         """
         weights = np.full(len(labels), 1 / len(labels))
         features = Features.from_rows(self.features)

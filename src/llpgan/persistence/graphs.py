@@ -40,7 +40,7 @@ TYPES = {
 
 
 class Graph:
-    """Values are known by name; names of its own begin with a prefix that no reserved name has.
+    """Values are known by name; generated names begin with a prefix that no reserved name has.
 
     >>> graph = Graph(reserved=["age"])
     >>> age = graph.input("age", "float64")
@@ -60,7 +60,7 @@ class Graph:
         self._constants: list[TensorProto] = []
 
     def input(self, name: str, kind: str, shape: tuple[int, ...] = (), what: str = "") -> str:
-        """A value from outside: the shape of one row, and what it is in words."""
+        """An input: the shape of one row, and a description."""
         self._inputs.append(helper.make_tensor_value_info(name, TYPES[kind], [ROWS, *shape], what))
         return name
 
@@ -153,7 +153,7 @@ def _(column: Category, graph: Graph) -> str:
 
 
 def category_positions(column: Category) -> dict[str, int]:
-    """The feature of each text that has one of its own; −1 has none. An empty text is missing, unless it is known.
+    """The feature of each text that has one; −1 has none. An empty text is missing, unless it is known.
 
     >>> category_positions(Category("city", ("Oslo", "Rome"), has_other=True, tells_missing=True))
     {'': 3, 'Oslo': 0, 'Rome': 1}
@@ -363,7 +363,7 @@ def _(model: MeanMap | AlternatingMeanMap, graph: Graph, features: str) -> str:
 
 @method_graph.register
 def _(model: BagLogistic, graph: Graph, features: str) -> str:
-    """The mean over its classifiers, one beside the other along a third axis."""
+    """The mean over its classifiers, stacked along a third axis."""
     if model.standardize and model.limit is not None:
         features = _soft_clip(graph, features, model.limit)
     classes = outputs_to_classes(len(model.classes_))
@@ -390,7 +390,7 @@ def _(model: BinaryClassifier, graph: Graph, features: str) -> str:
 
 
 def _kernel_scores(graph: Graph, classes: list[KernelSigmoid], features: str) -> str:
-    """InvCal's: each class has weights of its own, and all have one kernel and the same rows."""
+    """InvCal's: each class has its weights, and all share one kernel and the rows."""
     weights = np.column_stack([binary.weights for binary in classes])
     intercept = np.array([binary.intercept for binary in classes])
     values = kernel_values(graph, features, classes[0].kernel, classes[0].instances)

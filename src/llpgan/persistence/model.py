@@ -80,7 +80,7 @@ class Manifest:
     features : list of str or None
         The names of columns, if they have any.
     learned : object
-        What training found, but for weights; arrays stand among these.
+        What training found, but for weights; arrays are among these.
     preprocessing : object
         How rows of a user's table become instances, if the model learned from one.
     files : dict
@@ -171,14 +171,14 @@ model.predict_proba(rows)
 """
 
 
-def model_card(model: LLPClassifier, told: str | None = None) -> str:
+def model_card(model: LLPClassifier, sections: str | None = None) -> str:
     """Describe a trained model in Markdown.
 
     Parameters
     ----------
     model : LLPClassifier
         The model.
-    told : str, default=None
+    sections : str, default=None
         Sections on the training data and on how good the model is. None means that they say that nothing is known.
 
     Returns
@@ -190,7 +190,7 @@ def model_card(model: LLPClassifier, told: str | None = None) -> str:
     head = f"# Model card: {method}\n\n{describe_method(model)} Saved by llpgan {__version__}.\n"
     task = f"The class of a single instance, one of {classes}, and the probability of each. {_input(model)}"
     own = getattr(model, "learns_from", None)
-    data = f"{_NOT_RECORDED}{_WHERE if own is None else ''}\n" if told is None else told
+    data = f"{_NOT_RECORDED}{_WHERE if own is None else ''}\n" if sections is None else sections
     return "\n".join(
         [head, f"## What it predicts\n\n{task}\n", _settings(model), data, _describe_limits(own), _USE]
     )

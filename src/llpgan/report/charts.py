@@ -117,7 +117,7 @@ def _add_title(after: str, texts: Sequence[str]) -> str:
 
 
 def _embed(text: str, name: str) -> str:
-    """Without prolog and global style. Only tags are changed: what stands between them are a user's names."""
+    """Without prolog and global style. Only tags are changed: between them are a user's names."""
     body = _NOT_FOR_PAGES.sub("", text[text.index("<svg") :]).strip()
     tags = re.sub(r"<[^>]*>", lambda tag: _style_for_page(tag[0], name), body)
     return tags.replace("<svg", '<svg aria-hidden="true"', 1)  # the caption says it in words

@@ -181,8 +181,7 @@ _MOST_COLUMNS = 100
 _MOST_EFFECTS = 9
 _NOT_HELD_OUT = (
     "How often single predictions are right is unknown: there are only the bags that the model was trained on, "
-    "and it fits those too well to be evaluated on them. Keep some bags out of training, and run llpgan evaluate "
-    "on them."
+    "which give an optimistic score. Keep some bags out of training, and run llpgan evaluate on them."
 )
 _ROWS_TO_PREDICT = 200_000  # in all shuffles together, so that a report takes less time than the training
 

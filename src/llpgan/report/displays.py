@@ -682,7 +682,7 @@ class ProportionDisplay(Display):
         class_name : hashable, default=None
             The class whose shares are shown.
         n_named : int, default=5
-            The number of bags that are named: those that are met worst.
+            The number of bags that are named: those with the largest errors.
         ax : matplotlib.axes.Axes, default=None
             The axes to draw on. None means new axes.
 

@@ -24,9 +24,9 @@ class Palette:
     Attributes
     ----------
     ink, soft, line, card : str
-        Of text, of what stands back, of grid lines, and of the background.
+        Of text, of what is in the background, of grid lines, and of the background.
     blue, orange, green : str
-        Of data; orange is for what stands out.
+        Of data; orange is for what matters most.
     """
 
     ink: str
@@ -170,7 +170,7 @@ def place_names(points: Array, sizes: Sequence[tuple[float, float]], others: Arr
 
 
 def _candidate(point: Array, size: tuple[float, float], reach: float, angle: float) -> Placed:
-    """A name whose nearer end stands at this distance and angle."""
+    """A name whose nearer end is at this distance and angle."""
     way = np.array([np.cos(angle), np.sin(angle)])
     end = point + reach * way
     left = end[0] if way[0] > 0 else end[0] - size[0]

@@ -36,7 +36,7 @@ class Column:
     form : callable, default=str
         From a value to what the page shows.
     is_number : bool, default=True
-        Whether it is sorted as numbers, and stands to the right.
+        Whether it is sorted as numbers, and aligned to the right.
     is_shown : bool, default=True
         Whether the page has it; the CSV always does.
     """

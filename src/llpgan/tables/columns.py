@@ -543,7 +543,7 @@ class ColumnSummary:
         return self._texts.n_different(self.n_nulls)
 
     def all_different(self) -> bool:
-        """Whether each row of the sample has a whole number of its own."""
+        """Whether each row of the sample has a different whole number."""
         assert self._numbers is not None
         return self._numbers.all_different()
 

@@ -95,7 +95,7 @@ class Number(ColumnEncoder):
 
     @staticmethod
     def numbers(name: str, column: pa.ChunkedArray) -> Array:
-        """The column's values, NaN where there is none; an array of its own."""
+        """The column's values, NaN where there is none; a copy."""
         return np.array(as_numbers(name, column))
 
 
@@ -111,9 +111,9 @@ class Date(Number):
 
 @dataclass(frozen=True)
 class Category(ColumnEncoder):
-    """A text of which each value gets a column of its own; rare values share one, and so do missing ones.
+    """A text of which each value gets a column; rare values share one, and so do missing ones.
 
-    A value that the training never saw is taken for a rare one; where there were none, it has all zeros.
+    A value that the training never saw counts as a rare one; where there were none, it has all zeros.
     """
 
     known: tuple[str, ...]
@@ -291,7 +291,7 @@ class Columns:
 
 
 class LeftOut(Exception):  # noqa: N818, it is no error
-    """A column that tells nothing, and why."""
+    """An uninformative column, and why it is."""
 
 
 def choose_encoder(summary: ColumnSummary, columns: Columns) -> ColumnEncoder:
@@ -331,7 +331,7 @@ def _kind_of_text(summary: ColumnSummary, most: int) -> Kind:
         _refuse_few_texts(summary, f"{numbers} of the {there} values")
     if there >= _FEW and summary.n_different() > there / 2:
         raise LeftOut(
-            "nearly every row has a text of its own, as names and ids do" if dates is None else _WHICH_DATE
+            "nearly every row has a different text, as names and ids do" if dates is None else _WHICH_DATE
         )
     return "category"
 
@@ -380,7 +380,7 @@ def _leave_out_if_running_number(summary: ColumnSummary) -> None:
     low, high = summary.limits()
     dense = high - low < 2 * summary.n_rows
     if (dense or _ID_NAME.search(summary.name)) and summary.all_different():
-        raise LeftOut("every row has a number of its own, as ids do")
+        raise LeftOut("every row has a different number, as ids do")
 
 
 MISSING = ""  # the value of a row that has none
@@ -485,7 +485,7 @@ class TableEncoder:
     left_out : mapping
         The columns that are left out, with the reason.
     categories_noted : tuple of str
-        The columns that are taken as categories because some of their values are ranges.
+        The columns that are read as categories because some of their values are ranges.
     readings : mapping
         The columns whose values are not written as numbers or dates usually are, with what they are read as.
 
@@ -594,7 +594,7 @@ class TableEncoder:
         return [
             *(f"column {name!r} is left out: {reason}" for name, reason in self.left_out.items()),
             *(
-                f"column {name!r} is taken as categories, since some of its values are ranges, such as 3+"
+                f"column {name!r} is read as categories, since some of its values are ranges, such as 3+"
                 for name in self.categories_noted
             ),
             *(f"column {name!r} {reading}" for name, reading in self.readings.items()),

@@ -178,7 +178,7 @@ class ImageEncoder:
 
 
 def image_paths(rows: Rows, column: str) -> Iterator[tuple[Path, str]]:
-    """The path of each row's image, and where it stands."""
+    """The path of each row's image, and its position."""
     if column not in rows.table.column_names:
         there = ", ".join(map(repr, rows.table.column_names)) or "no columns"
         raise ValueError(

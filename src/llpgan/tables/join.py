@@ -187,7 +187,7 @@ def _refuse_long(table: pa.Table, bag: Sequence[str], classes: Sequence[Hashable
 
 
 def _add_complement(table: pa.Table, bag: Sequence[str], file: str) -> pa.Table:
-    """The table of a single share, with that of the other of two classes beside it."""
+    """Add the share of the other of two classes to a table of one share."""
     others = [name for name in table.column_names if name not in bag]
     if len(others) != 1:
         return table
@@ -298,7 +298,7 @@ class Coded:
     def add(
         self, bags: PartBags, found: Sequence[Any], of_row: Index, weights: NDArray[np.float64] | None = None
     ) -> None:
-        """A part: its different values, and for each row the position of its own among them; -1 for none."""
+        """A part: its different values, and for each row the position of its value among them; -1 for none."""
         codes = np.array([*(self.codes.setdefault(value, len(self.codes)) for value in found), -1])[of_row]
         there = codes >= 0
         if there.any():

@@ -32,7 +32,7 @@ def refuse_leaking_counts(
     if why := named or _format_shares(counts, proportions, classes):
         raise ValueError(
             f"column {name!r} looks like the label: {why}. Say so (label {name}), which keeps it out of the "
-            f"features, or name it among the {'categories' if text else 'numbers'} to learn from it all the same"
+            f"features, or name it among the {'categories' if text else 'numbers'} to keep it as a feature"
         )
 
 

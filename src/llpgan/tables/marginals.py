@@ -95,7 +95,7 @@ class MarginalTables:
         Parameters
         ----------
         rows : table or path
-            The rows: a file, a frame or a dict of columns. A missing value is a value of its own.
+            The rows: a file, a frame or a dict of columns. A missing value counts as a separate value.
         labels : array-like of shape (n_rows,)
             The class of each row.
         columns : sequence of str, default=None

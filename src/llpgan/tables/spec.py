@@ -51,7 +51,7 @@ class TableSpec:
         Whether an empty cell of ``proportions`` stands for a share that is not known.
     within : bool, default=False
         Whether the shares or counts of a bag with empty cells are those *within* the classes that are given, which
-        then sum to one, and how large a part of the bag these classes are is not known.
+        then sum to one; their total share is unknown.
     proportions_sd : float, default=None
         The standard deviation of noise in the proportions. None means that they are exact.
     weight : str, default=None

@@ -70,7 +70,7 @@ class SortingWriter:
     path : Path
         Of the file.
     sizes : Index
-        Of the bags, in the order in which they are to stand.
+        Of the bags, in the order in which they are written.
     shape : tuple of int
         Of an instance.
     dtype : dtype

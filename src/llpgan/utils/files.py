@@ -95,7 +95,7 @@ def recover_folder(path: Path, ours: Names) -> None:
 def remove_leftovers(path: Path, *, only_writer: bool = False) -> None:
     """Remove what killed writers of this file or folder left of it; a writer that is alive keeps its half.
 
-    Whether one is alive can be told of this machine only: where several may write the file, hold a lock. With
+    Whether one is alive is known for this machine only: where several may write the file, hold a lock. With
     ``only_writer``, the caller holds it, and nobody else is alive.
     """
     for half in path.parent.glob(".llpgan-*"):
@@ -272,7 +272,7 @@ def _make(folder: Path) -> None:
 
 
 def _is_at(file: int, path: Path) -> bool:
-    """Whether an open file is the one that stands at a path now."""
+    """Whether an open file is the one at a path now."""
     try:
         return os.path.samestat(os.fstat(file), path.stat())
     except FileNotFoundError:
@@ -297,7 +297,7 @@ def _takes(file: int, path: Path) -> bool:
 
 @dataclass(frozen=True)
 class FolderKind:
-    """A folder of ours: what is in it, and the sealed file by which it is told from others.
+    """A folder of ours: what is in it, and the sealed file that identifies it.
 
     Attributes
     ----------

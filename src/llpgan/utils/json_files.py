@@ -62,7 +62,7 @@ def _read_sealed(path: Path) -> dict[str, Any]:
 
 
 def _is_deeper(value: Any, limit: int) -> bool:
-    """Whether lists and dicts stand in each other more often than this; level by level, without recursion."""
+    """Whether lists and dicts are nested more deeply than this; level by level, without recursion."""
     level = [value]
     for _ in range(limit):
         level = [
@@ -75,7 +75,7 @@ def _is_deeper(value: Any, limit: int) -> bool:
 
 
 def describe_lack(folder: Path, name: str, what: str) -> str:
-    """Why a path is not the folder of something that is told by a file of this name."""
+    """Why a path is not a folder that has the identifying file of this name."""
     if not folder.exists():
         return "there is no such folder"
     return f"it has no {name}" if folder.is_dir() else f"it is a file, and a {what} is a folder"

@@ -40,7 +40,7 @@ def is_called_by_scikit_learn() -> bool:
 def warn_once(text: str, about: str) -> None:
     """Warn at the user's line that called the function that warns.
 
-    Where scikit-learn stands between, it may call again and again for that line: one warning is enough. (Python's
+    If scikit-learn is in between, it may call again and again for that line: one warning is enough. (Python's
     own filter forgets what it has shown whenever filters change, as they do in many fits.)
 
     Parameters
@@ -125,7 +125,7 @@ def _bare(name: Hashable) -> str:
 
 
 def match_labels(labels: Any, classes: Array, name: str) -> Array:
-    """The labels as the classes have them: the same values, or the same in words (0 and '0').
+    """The labels as the classes have them: the same values, or the same as text (0 and '0').
 
     A label that is no class stays as it is, and is then never right; where all are such, that is an error.
 
@@ -201,11 +201,11 @@ def html_table(columns: Mapping[str, Sequence[Any]], caption: str, *, most: int 
     columns : mapping of str to sequence
         What each cell shows, by column; numbers as the caller formats them.
     caption : str
-        Stands above the table.
+        Shown above the table.
     most : int, default=12
         How many rows are shown.
     note : str, default=""
-        Stands below the table.
+        Shown below the table.
 
     Returns
     -------

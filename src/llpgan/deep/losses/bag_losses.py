@@ -102,7 +102,7 @@ def log_of_rest(logits: Tensor) -> Tensor:
 
 
 def merges(sizes: Tensor, until: int = 1) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
-    """Members that stand bag after bag, merged in pairs, level by level, without padding small bags to large ones.
+    """Members sorted by bag, merged in pairs, level by level, without padding small bags to large ones.
 
     Parameters
     ----------

@@ -98,7 +98,7 @@ def log_count_probability(log_is: Tensor, log_is_not: Tensor, sizes: Tensor, cou
     Parameters
     ----------
     log_is, log_is_not : Tensor of shape (n_instances, n_classes)
-        Log probabilities that a member is of a class, and that it is not; members stand bag after bag.
+        Log probabilities that a member is of a class, and that it is not; members are sorted by bag.
     sizes : Tensor of shape (n_bags,)
         How many members each bag has.
     counts : Tensor of shape (n_bags, n_classes)
@@ -138,7 +138,7 @@ def _refuse_large(sizes: Tensor, n_classes: int) -> None:
 
 
 def _both(laws: Tensor, left: Tensor, right: Tensor) -> tuple[Tensor, Tensor]:
-    """The laws at two lists of places; behind the last stands the law of no members."""
+    """The laws at two lists of places; after the last comes the law of no members."""
     nobody = torch.full_like(laws[:1], NEVER)
     nobody[..., 0] = 0.0
     known = torch.cat([laws, nobody])

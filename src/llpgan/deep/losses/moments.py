@@ -128,7 +128,7 @@ def log_count_laws(colours: Tensor, sizes: Tensor, order: int) -> Tensor:
     Parameters
     ----------
     colours : Tensor of shape (n_instances, n_problems, n_colours)
-        The log probability of each member's colour, in several problems at once; members stand bag after bag.
+        The log probability of each member's colour, in several problems at once; members are sorted by bag.
     sizes : Tensor of shape (n_bags,)
         How many members each bag has.
     order : int

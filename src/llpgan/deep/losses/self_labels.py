@@ -93,9 +93,9 @@ def transport_plan(
         As in :class:`~llpgan.deep.losses.bag_losses.BagLoss`.
     epsilon : float
         ε, the weight of the plan's entropy. With 1 and no relaxation the plan is the posterior, with the odds of
-        classes changed alike for all members so that the proportions are met.
+        classes changed alike for all members so that they match the proportions.
     relaxation : float
-        τ, the price of missing the proportions; ``inf`` to meet them.
+        τ, the price of missing the proportions; ``inf`` to match them.
     n_iterations : int
         At most so many; fewer if the scales come to rest.
 

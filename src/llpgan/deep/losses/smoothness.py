@@ -46,7 +46,7 @@ def adversarial_changes(
     length : float
         ε, in units of the networks' range.
     probe : float
-        ξ. In single precision 1e-6 would drown in rounding.
+        ξ. In single precision 1e-6 would be lost to rounding.
     scale : Tensor or float
         One unit of the networks' range in units of the instances.
 

@@ -427,7 +427,7 @@ def make_network(parameter: str, make: Callable[..., nn.Module], *arguments: Any
 
 
 def describe_factory(value: Any) -> str:
-    """A setting in words that another process says too: functions and objects without their addresses.
+    """A text for a setting that is the same in every process: functions and objects without their addresses.
 
     >>> describe_factory([object(), 1])
     '[<object object>, 1]'
