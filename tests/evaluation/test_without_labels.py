@@ -19,7 +19,7 @@ def test_random_bags_get_an_accuracy_others_the_reason_why_not(rng):
     by_value = np.argsort(np.argsort(x[:, 0])) // 20
     other = judge_without_labels(Bags.from_labels(x, labels, by_value), probabilities_of(x[:, 0]))
     assert other.scores is None
-    assert "only from random bags" in other.why
+    assert "the bags are not random" in other.why
     assert "errors cancel within a bag" in other.why
     assert other.bags.mean_total_variation.high is not None
 

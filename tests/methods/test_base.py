@@ -115,7 +115,7 @@ def test_labels_without_groups_are_warned_of_once(blobs):
     assert len(said) == 1
     assert said[0].filename == __file__
     assert "enable_metadata_routing=True" in str(said[0].message)
-    with pytest.warns(UserWarning, match="every row is a separate bag"):
+    with pytest.warns(UserWarning, match="every row a separate bag"):
         MeanMap().fit(instances, np.eye(2)[labels])
 
 

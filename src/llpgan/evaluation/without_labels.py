@@ -635,8 +635,8 @@ _WEIGHTED = (
 )
 
 _PARTIAL = (
-    f"Accuracy cannot be estimated because some shares of these bags are unknown. The bag error compares "
-    f" predictions with the nearest possible shares. {_MEANING}"
+    "Accuracy cannot be estimated because some shares of these bags are unknown. The bag error compares "
+    f"predictions with the nearest possible shares. {_MEANING}"
 )
 
 

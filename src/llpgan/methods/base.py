@@ -32,7 +32,7 @@ _TRAIN_AGAIN = "look at the row, and if other rows fail too, train the model aga
 _LOOKED_AT = 256  # images, to see the range of their values
 _OTHER_RANGE = 100  # times larger or smaller: bytes beside values from 0 to 1
 _BAGS_OF_ONE = (
-    "without groups every row is a separate bag, so this is supervised learning from every label. To "
+    "labels without groups make every row a separate bag, so this is supervised learning from every label. To "
     "learn from bags, pass groups (the bag of each row); in cross_val_score and GridSearchCV they arrive after "
     "sklearn.set_config(enable_metadata_routing=True), as params={'groups': ...} or fit(..., groups=...). "
     "groups=np.arange(len(y)) asks for supervised learning, without this warning."
