@@ -62,7 +62,7 @@ class OldName:
 
 def accept_old_settings(cls: type, **renamed: str) -> None:
     """Let a class take settings under their old names, with a warning that says the new one."""
-    plain = cls.__init__
+    plain = vars(cls)["__init__"]
 
     @wraps(plain)
     def initialize(self: Any, *given: Any, **settings: Any) -> None:
