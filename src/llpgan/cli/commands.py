@@ -37,6 +37,7 @@ from llpgan.tables import Rows, RowStream, TableEncoder, open_stream
 from llpgan.tables.backbones import LITES, WORDLLAMA
 from llpgan.tables.columns import plain_values
 from llpgan.tables.embedding import FeatureEncoder, Text
+from llpgan.tables.read import missing_column_error
 from llpgan.utils.arrays import Array
 from llpgan.utils.files import claim_folder, output_file
 
@@ -133,6 +134,12 @@ def embed(
     if not out.lower().endswith(".parquet"):
         raise ValueError(f"{out}: features are written to a file that ends in .parquet")
     stream = open_stream(data, [text] if text else [])
+    if text is not None and image is not None:
+        raise ValueError("features are of texts (text) or of images (image): leave one of them out")
+    if text is not None and image_size is not None:
+        raise ValueError("texts have no size: leave out the size of images (image_size)")
+    if text is not None and text not in stream.schema.names:
+        raise ValueError(f"text: {missing_column_error(stream.name, text, stream.schema.names)}")
     image = image or stream.image
     if (text is None) == (image is None):
         raise ValueError(f"{data}: name its column of texts (text), or of paths of images (image)")

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from llpgan.bags import Bags
@@ -14,7 +15,7 @@ from llpgan.bags.checks import check_instances, refuse_weightless_bag
 from llpgan.bags.fit_warnings import sample_bags
 from llpgan.bags.on_disk import is_stored
 from llpgan.tables.backbones import WORDLLAMA
-from llpgan.tables.columns import ColumnSummary, RowError, as_numbers, naming_source
+from llpgan.tables.columns import ColumnSummary, RowError, as_numbers, as_text, naming_source
 from llpgan.tables.embedding import FeatureEncoder, Text
 from llpgan.tables.encode import Columns, TableEncoder
 from llpgan.tables.images import ImageEncoder
@@ -78,6 +79,7 @@ class Survey:
         self.reserved = spec.reserved_columns(stream)
         self.is_table = stream.shape is None and spec.image is None and stream.image is None
         self.texts = [] if only_bags else learn_texts(spec)
+        self._empty_texts = {encoder.name for encoder in self.texts}
         names = self._names() if self.is_table and not only_bags else []
         kinds = self.columns.kinds()
         self.summaries = {name: ColumnSummary(name, kinds.get(name)) for name in names}
@@ -103,6 +105,9 @@ class Survey:
             self.labels.add(rows, bags, weights)
         chance = None if self._chance is None else self._chance.random(len(rows))
         with naming_source(rows.name):
+            for name in self._empty_texts.copy():
+                if pc.any(pc.not_equal(as_text(name, rows.table[name]), "")).as_py():
+                    self._empty_texts.remove(name)
             for name, summary in self.summaries.items():
                 summary.add(rows.table[name], rows.first_row, chance, counts)
             for name, few in self.few.items():
@@ -152,6 +157,8 @@ class Survey:
         """Refuse columns that look like the label, and choose the encoder."""
         self.shares = shares
         with naming_source(self.stream.name):
+            for name in sorted(self._empty_texts):
+                raise ValueError(f"column {name!r}, given as text, has no text in any row")
             encoder = self._first or TableEncoder.from_summaries(self.summaries.values(), self.columns, self.texts)
             self.unsuspected = [name for name, few in self.few.items() if not self._is_suspect(name, few)]
         if isinstance(encoder, TableEncoder) or (isinstance(encoder, ImageEncoder) and encoder.differing):

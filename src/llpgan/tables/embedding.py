@@ -19,13 +19,14 @@ from PIL import Image
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from llpgan.tables.backbones import WORDLLAMA, Backbone, ImagePreprocessing, load_backbone
+from llpgan.tables.backbones import WORDLLAMA, Backbone, ImagePreprocessing, load_backbone, takes_texts
 from llpgan.tables.columns import ColumnSummary, as_text
 from llpgan.tables.encode import ColumnEncoder
 from llpgan.tables.images import image_paths, read_image
 from llpgan.tables.read import Rows
 from llpgan.utils.arrays import Array
 from llpgan.utils.files import replace_file
+from llpgan.utils.messages import warn_user
 
 _ROWS_IN_BLOCK = 4096  # vectors of a file in the cache: what an interruption loses at most
 _SILENT = 3.0  # seconds before progress is shown
@@ -277,7 +278,7 @@ class FeatureEncoder:
     @classmethod
     def learn(cls, rows: Rows, column: str, backbone: str, size: tuple[int, int] | None = None) -> Self:
         """Learn nothing from the rows but that they hold images."""
-        found = _load_once(backbone, None, size)
+        found = _load_once(backbone, None, None if takes_texts(backbone) else size)
         if found.kind != "images":
             raise ValueError(f"{backbone} is for texts, but {rows.name} holds images: give features of images")
         assert found.digest is not None and isinstance(found.preprocess, ImagePreprocessing)
@@ -531,11 +532,29 @@ def vector_cache(given: str | Path | None, backbone: Backbone, precision: str) -
     if given is not None and fingerprint is not None and not backbone.is_quick:
         parent = cache_folder() if given == "auto" else Path(given)
         folder = parent / f"{fingerprint[:16]}-{precision}"
+        folder = folder if _is_writable(folder) else None
     cache = VectorCache(folder)
     try:
         yield cache
     finally:
         cache.write()
+
+
+@lru_cache(maxsize=8)
+def _is_writable(folder: Path) -> bool:
+    """Whether a folder can keep features; if not, the user is warned once."""
+    why = "no permission to read and write there"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        is_writable = os.access(folder, os.R_OK | os.W_OK | os.X_OK)
+    except OSError as error:
+        is_writable, why = False, error.strerror or str(error)
+    if not is_writable:
+        warn_user(
+            f"features cannot be kept in {folder} ({why}), so they are computed every time: "
+            "set XDG_CACHE_HOME, or cache of Embedding, to a folder that can be written"
+        )
+    return is_writable
 
 
 def cache_folder() -> Path:
