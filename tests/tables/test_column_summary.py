@@ -24,7 +24,7 @@ def streamed(column, columns, n_rows):
     facts, rng = ColumnSummary("x", columns.kinds().get("x")), np.random.default_rng(0)
     for start in range(0, len(column), n_rows):
         part = column.slice(start, n_rows)
-        facts.add(part, start, rng.random(len(part)))
+        facts.add(part, start.__add__, rng.random(len(part)))
     return choose_encoder(facts, columns)
 
 

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import InitVar, dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -169,6 +169,7 @@ class Bags:
         proportions_sd: float | None = None,
         weight: str | None = None,
         long: Sequence[str] | None = None,
+        unmatched: Literal["error", "drop"] = "error",
         tolerance: float = 0.01,
     ) -> "Bags":
         """Make bags from a table of rows and a table of the proportions or counts of the bags.
@@ -222,6 +223,9 @@ class Bags:
         long : sequence of str, default=None
             The columns of the class and of its share, if ``proportions`` or ``counts`` has one row for each bag
             and class. None means one row per bag and one column per class.
+        unmatched : {"error", "drop"}, default="error"
+            What happens to rows in bags without proportions: an error, or they are dropped, as are proportions
+            without rows, and a note counts both.
         tolerance : float, default=0.01
             Proportions whose sum differs from one by at most this much are normalized; larger differences raise an
             error.
@@ -263,6 +267,7 @@ class Bags:
             proportions_sd=proportions_sd,
             weight=weight,
             long=long,
+            unmatched=unmatched,
             tolerance=tolerance,
         )
         return bags_from_tables(instances, spec)

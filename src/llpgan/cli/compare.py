@@ -29,6 +29,8 @@ from llpgan.persistence import save
 from llpgan.persistence.model import MODEL_FOLDER
 from llpgan.report import ComparisonDisplay, comparison_page
 from llpgan.report.page import saved_pages
+from llpgan.tables import TableSpec
+from llpgan.tables.build import read_bags
 from llpgan.utils.files import (
     claim_folder,
     output_if_named,
@@ -116,7 +118,7 @@ def compare(
             refuse_input(path, inputs)
             remove_leftovers(path, only_writer=True)
         console = make_console(stderr=True)
-        bags = Bags.from_tables(data, **tables)
+        bags, kept = read_bags(data, TableSpec(**tables))
         n_trials = (len(QUICK if methods is None else methods) + 1) * cv
         rows = f"{len(bags.instances):,} rows in {bags.n_bags:,} bags"
         console.print(f"{data}: {rows}; {n_trials} trials", soft_wrap=True)
@@ -149,8 +151,9 @@ def compare(
         model, seconds = train_method(found.methods[chosen], bags, random_state)
         story = None
         if report:
-            labels = read_labels(data, tables.get("label"), model, label_names)
-            story = collect_fit_report(model, bags, data, labels, describe_origin(data, bags, tables))
+            labels = read_labels(kept, tables.get("label"), model, label_names)
+            origin = describe_origin(data, bags, tables)
+            story = collect_fit_report(model, bags, data, labels, origin, table=kept)
         save(model, folder / "model", overwrite=overwrite, pages=saved_pages(model, story))
         console.print(summary_line(model, bags, seconds, story), soft_wrap=True)
         console.print(f"saved {folder / 'model'}, {folder / 'comparison.md'}, {folder / 'comparison.svg'}")

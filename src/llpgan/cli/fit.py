@@ -36,11 +36,12 @@ from llpgan.persistence import load, save
 from llpgan.persistence.model import CARD, MODEL_FOLDER, REPORT, model_card, plain_text
 from llpgan.report import ReportContent, collect_content
 from llpgan.report.page import saved_pages
-from llpgan.tables import MarginalTables, Rows, RowStream, label_values, open_rows, open_stream
+from llpgan.tables import MarginalTables, Rows, RowStream, TableSpec, label_values, open_rows, open_stream
 from llpgan.tables.backbones import LITES, is_installed
+from llpgan.tables.build import read_bags
 from llpgan.tables.embedding import FeatureEncoder
 from llpgan.tables.images import ImageEncoder
-from llpgan.tables.store import is_store, store_tables
+from llpgan.tables.store import store_tables
 from llpgan.utils.arrays import Array
 from llpgan.utils.files import claim_folder
 from llpgan.utils.messages import format_seconds, warn_user
@@ -224,14 +225,18 @@ def fit(
     console = make_console(stderr=True, quiet=not is_first_process())
     claim = claim_folder(Path(out), MODEL_FOLDER, overwrite=overwrite, inputs=refuse_tables_in(data, tables))
     with claim if is_first_process() else nullcontext():  # of several that train together, one writes
-        bags = Bags.from_tables(data, **tables)
+        bags, kept = read_bags(data, TableSpec(**tables))
         console.print(f"{data}: {describe_bags(bags)}", soft_wrap=True)
         console.print(describe_origin(data, bags, tables), soft_wrap=True)
-        groups = read_groups(data, by)
+        groups = read_groups(kept, by)
+        if kept is not None and kept.image is None and tables.get("image") is None:  # only labels are needed again
+            kept = replace(kept, table=kept.table.select([name for name in [tables.get("label")] if name]))
         training, held_out, rows = split_rows(bags, hold_out, random_state)
         if method is None and are_photographs(training) and is_installed(LITES[0]):
             console.print(f"features of a pretrained network ({LITES[0]}) are tried too", soft_wrap=True)
-            features = Bags.from_tables(data, **{**tables, "features": LITES[0], "image_size": None})
+            features = Bags.from_tables(
+                data if kept is None else kept, **{**tables, "features": LITES[0], "image_size": None}
+            )
             of_features, held_out_features, _ = split_rows(features, hold_out, random_state)
             found, is_better = default_with_features(training, of_features, random_state, time_limit)
             print_choice(found, console)
@@ -247,7 +252,7 @@ def fit(
             return model
         story = None
         if report:
-            labels = read_labels(data, tables.get("label"), model, label_names)
+            labels = read_labels(kept, tables.get("label"), model, label_names)
             held_out_labels = None
             if labels is not None and held_out is not None:
                 held_out_labels = np.delete(labels, rows)
@@ -263,6 +268,7 @@ def fit(
                 shares,
                 rows,
                 held_out_labels,
+                kept,
             )
         save(model, out, overwrite=overwrite, pages=saved_pages(model, story))
         if isinstance(model, AutoLLP):
@@ -325,13 +331,13 @@ def refuse_idle_groups(by: Sequence[str], report: bool, tables: Mapping[str, Any
         raise ValueError(f"shares of groups (by) need all shares of each bag, without noise: leave away ({less})")
 
 
-def read_groups(data: str, by: Sequence[str]) -> Array | None:
+def read_groups(rows: Rows | None, by: Sequence[str]) -> Array | None:
     """The group of each row, where columns of groups are named."""
     if not by:
         return None
-    if is_store(data):
+    if rows is None:
         raise ValueError("groups (by) are columns of a table: a store has only encoded rows")
-    index, names = group_rows(open_rows(data), list(by))
+    index, names = group_rows(rows, list(by))
     found = np.empty(len(names), dtype=object)
     found[:] = names
     return np.asarray(found[index])
@@ -408,6 +414,7 @@ def collect_fit_report(
     shares: GroupShares | None = None,
     rows: Array | slice = slice(None),
     held_out_labels: Array | None = None,
+    table: Rows | None = None,
 ) -> ReportContent:
     """The content of the report on a model; on a store, it covers some of the bags."""
     encoder = bags.encoder
@@ -417,9 +424,9 @@ def collect_fit_report(
         notes = [*notes, f"this page covers {bags.n_bags:,} of the {n_bags:,} bags, drawn at random"]
     title = f"{type(model).__name__} on {Path(data).name}"
     images = None
-    if isinstance(encoder, FeatureEncoder) and not is_store(data):
+    if isinstance(encoder, FeatureEncoder) and table is not None:
         positions = np.arange(len(bags.instances)) if isinstance(rows, slice) else rows
-        images = partial(encoder.read_images, open_rows(data, encoder.text_columns), positions)
+        images = partial(encoder.read_images, table, positions)
     return collect_content(
         model,
         bags,
@@ -442,12 +449,14 @@ def _read_some_bags(bags: Bags) -> Bags:
     return bags.take_bags(np.sort(order[: max(1, n_drawn)]))
 
 
-def read_labels(data: Any, label: str | None, model: LLPClassifier, names: Sequence[str] = ()) -> Array | None:
+def read_labels(
+    rows: Rows | None, label: str | None, model: LLPClassifier, names: Sequence[str] = ()
+) -> Array | None:
     """The classes of all rows, where a column tells them: to judge a model by, not to train it."""
-    if label is None:
+    if label is None or rows is None:
         return None
     try:
-        return labels_as_classes(label_values(open_rows(data), label), model.classes_, label, names)
+        return labels_as_classes(label_values(rows, label), model.classes_, label, names)
     except ValueError as error:
         warnings.warn(f"the report does not judge by labels: {error}", stacklevel=2)
         return None

@@ -25,6 +25,7 @@ from llpgan.tables.join import (
     Labels,
     SeenBags,
     Shares,
+    drop_unmatched,
     read_bag_tables,
     shares_from_label_counts,
     shares_from_tables,
@@ -37,6 +38,7 @@ from llpgan.utils.arrays import Array, check_argument
 from llpgan.utils.messages import warn_user
 
 Index = NDArray[np.int64]
+_DROP_UNMATCHED = ". To leave out rows of such bags, choose drop (unmatched)"
 _FEW = 32  # values of a column that may be the label, where the classes are not known yet
 
 
@@ -109,7 +111,7 @@ class Survey:
                 if pc.any(pc.not_equal(as_text(name, rows.table[name]), "")).as_py():
                     self._empty_texts.remove(name)
             for name, summary in self.summaries.items():
-                summary.add(rows.table[name], rows.first_row, chance, counts)
+                summary.add(rows.table[name], rows.number, chance, counts)
             for name, few in self.few.items():
                 few.add(rows.table[name], bags, counts)
 
@@ -185,10 +187,10 @@ def row_weights(rows: Rows, column: str | None) -> NDArray[np.float64] | None:
         try:
             weights = as_numbers(str(column), rows.column(str(column)))
         except RowError as error:
-            raise error.at(rows.first_row) from None
-        for row in np.flatnonzero(~(weights >= 0)):
+            raise error.at(rows.number(error.row)) from None
+        for row in np.flatnonzero(~(weights >= 0)).tolist():
             raise ValueError(
-                f"column {column!r}, row {rows.first_row + row}: weight {weights[row]:g} is missing or negative"
+                f"column {column!r}, row {rows.number(row)}: weight {weights[row]:g} is missing or negative"
             )
     return weights
 
@@ -236,10 +238,15 @@ def bags_from_tables(source: Any, spec: TableSpec) -> Bags:
     Bags
         The bags.
     """
+    return read_bags(source, spec)[0]
+
+
+def read_bags(source: Any, spec: TableSpec) -> tuple[Bags, Rows | None]:
+    """The bags, as :func:`bags_from_tables` makes them, and the rows of the table; None if it is a store."""
     from llpgan.tables.store import is_store, open_store_alone
 
     if is_store(source):
-        return open_store_alone(source, spec.given_options())
+        return open_store_alone(source, spec.given_options()), None
     survey = survey_rows(read_whole(open_rows_of_spec(source, spec)), spec)
     ((bag_index, instances, weights),) = encode_blocks(survey)
     bags = Bags(
@@ -255,7 +262,7 @@ def bags_from_tables(source: Any, spec: TableSpec) -> Bags:
         tolerance=spec.tolerance,
     )
     warn_of_likely_labels(bags, survey)
-    return bags
+    return bags, next(survey.stream.parts())
 
 
 def open_rows_of_spec(source: Any, spec: TableSpec) -> Rows:
@@ -273,12 +280,19 @@ def survey_rows(stream: RowStream, spec: TableSpec) -> Survey:
     spec.check_source(stream)
     tables = {} if spec.counts_labels else read_bag_tables(stream, spec)
     n_classes = len(next(iter(tables.values())).classes) if tables else None
+    note = None
+    if spec.unmatched == "drop" and tables:
+        stream, note = drop_unmatched(stream, tables, spec)
+        stream = read_whole(*stream.parts()) if stream.is_whole else stream
     survey = Survey(stream, spec, n_classes)
     for rows in stream.parts():
         survey.add(rows)
+    if note is not None:
+        note()
     survey.refuse_weightless()
     if tables:
-        shares = shares_from_tables(tables, spec, survey.bag_ids, survey.sizes, stream.name)
+        advice = None if spec.unmatched == "drop" else _DROP_UNMATCHED
+        shares = shares_from_tables(tables, spec, survey.bag_ids, survey.sizes, stream.name, advice)
     else:
         shares = survey.shares_of_labels()
     shares.check(survey.bag_ids, spec.tolerance)

@@ -34,9 +34,9 @@ class RowError(ValueError):
         super().__init__(f"column {column!r}, row {row}: {why}")
         self.column, self.row, self.why = column, row, why
 
-    def at(self, first_row: int) -> "RowError":
-        """The same, where rows are a part of a table that begins at this one."""
-        return RowError(self.column, first_row + self.row, self.why)
+    def at(self, row: int) -> "RowError":
+        """The same of another row: where rows are a part of a table, the row's number in it."""
+        return RowError(self.column, row, self.why)
 
 
 @contextmanager
@@ -437,7 +437,7 @@ class ColumnSummary:
         self.first: Any = None
         self._number_texts = 0
         self._not_a_number: RowError | None = None
-        self._first_row = 0
+        self._number: Callable[[int], int] = int
         self._rows: NDArray[Any] | None = None
         self._numbers: Numbers | None = None
         self._texts: Texts | None = None
@@ -452,7 +452,7 @@ class ColumnSummary:
     def add(
         self,
         column: pa.ChunkedArray,
-        first_row: int = 0,
+        number: Callable[[int], int] = int,
         chance: Array | None = None,
         counts: NDArray[np.bool_] | None = None,
     ) -> None:
@@ -462,8 +462,8 @@ class ColumnSummary:
         ----------
         column : ChunkedArray
             The values.
-        first_row : int, default=0
-            The row at which the part begins, for messages.
+        number : callable, default=int
+            The number in the source of a row of the part, for messages.
         chance : ndarray, default=None
             A random number for each row, which decides whether it comes into the sample. None means all rows do.
         counts : ndarray of bool, default=None
@@ -476,7 +476,7 @@ class ColumnSummary:
             return
         if self.n_rows == 0:
             self._begin(column)
-        self._first_row, self._rows = first_row, rows
+        self._number, self._rows = number, rows
         self.n_rows += len(column)
         self.n_missing += n_missing(column)
         self.n_nulls += int(column.null_count)
@@ -521,7 +521,7 @@ class ColumnSummary:
     def _locate_in_file(self, error: RowError) -> RowError:
         """The error with the number that its row has in the source."""
         row = error.row if self._rows is None else int(self._rows[error.row])
-        return RowError(error.column, self._first_row + row, error.why)
+        return error.at(self._number(row))
 
     def read_dates(self) -> None:
         """Take the statistics of texts that are dates with the day first."""

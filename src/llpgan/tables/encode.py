@@ -629,16 +629,16 @@ class TableEncoder:
         done = 0
         for part in rows.parts(_ROWS_AT_ONCE):
             with naming_source(rows.name):
-                self._write(part, rows.first_row + done, instances[done : done + len(part)])
+                self._write(part, instances[done : done + len(part)], rows, done)
             done += len(part)
         return instances
 
-    def _write(self, part: pa.Table, first_row: int, out: NDArray[np.float32]) -> None:
+    def _write(self, part: pa.Table, out: NDArray[np.float32], rows: Rows, done: int) -> None:
         for column, positions in zip(self.columns, self.positions.values(), strict=True):
             try:
                 column.write(part[column.name], out[:, positions[0] : positions[-1] + 1])
             except RowError as error:
-                raise error.at(first_row) from None
+                raise error.at(rows.number(done + error.row)) from None
 
     def _refuse_array(self, rows: Rows) -> None:
         if rows.array is not None:

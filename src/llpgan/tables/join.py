@@ -1,7 +1,7 @@
 """Rows joined with the proportions of their bags."""
 
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -9,7 +9,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import DTypeLike, NDArray
 
-from llpgan.bags.checks import check_classes, check_proportions, check_tolerance, proportions_from_counts
+from llpgan.bags.checks import (
+    check_classes,
+    check_instances,
+    check_proportions,
+    check_tolerance,
+    proportions_from_counts,
+)
 from llpgan.bags.known_shares import KnownShares, parse_known_shares
 from llpgan.tables.columns import (
     as_numbers,
@@ -34,11 +40,11 @@ _MISSING_IN_CSV = " (?, NA, N/A, null, None and NaN also count as missing: write
 
 
 def bag_keys(
-    table: pa.Table, names: Sequence[str], file: str = "the table", first_row: int = 0
+    table: pa.Table, names: Sequence[str], file: str = "the table", number: Callable[[int], int] = int
 ) -> tuple[Index, tuple[Hashable, ...]]:
     """For each row the position of its bag, and the bags' ids in order: values of one column, tuples of several.
 
-    Messages count rows from ``first_row`` on, where the table is a part of the file.
+    Where the table is a part of the file, ``number`` gives the number of a row in the file, for messages.
 
     >>> bag_keys(pa.table({"state": ["OH", "IA", "OH"], "county": [1, 1, 2]}), ["state", "county"])
     (array([1, 0, 2]), (('IA', 1), ('OH', 1), ('OH', 2)))
@@ -46,23 +52,25 @@ def bag_keys(
     for name in names:
         if name not in table.column_names:
             raise missing_column_error(file, name, table.column_names)
-    index, ids = _key(table[names[0]], names[0], file, first_row)
+    index, ids = _key(table[names[0]], names[0], file, number)
     if len(names) == 1:
         return index, ids
     tuples: list[tuple[Hashable, ...]] = [(value,) for value in ids]
     for name in names[1:]:
-        more, more_ids = _key(table[name], name, file, first_row)
+        more, more_ids = _key(table[name], name, file, number)
         pairs, index = np.unique(index * len(more_ids) + more, return_inverse=True)
         tuples = [(*tuples[pair // len(more_ids)], more_ids[pair % len(more_ids)]) for pair in pairs.tolist()]
     return index, tuple(tuples)
 
 
-def _key(column: pa.ChunkedArray, name: str, file: str, first_row: int) -> tuple[Index, tuple[Hashable, ...]]:
+def _key(
+    column: pa.ChunkedArray, name: str, file: str, number: Callable[[int], int]
+) -> tuple[Index, tuple[Hashable, ...]]:
     if pa.types.is_nested(column.type):
         raise ValueError(f"{file}: column {name!r} holds {column.type}: each row needs a single bag id")
-    for row in np.flatnonzero(missing_values(column)):
+    for row in np.flatnonzero(missing_values(column)).tolist():
         raise ValueError(
-            f"{file}, row {first_row + row} has no bag: its {name!r} is missing. Name the bag or leave the row out"
+            f"{file}, row {number(row)} has no bag: its {name!r} is missing. Name the bag or leave the row out"
             f"{_MISSING_IN_CSV if '.csv' in file or '.tsv' in file else ''}"
         )
     codes = column.combine_chunks() if pa.types.is_dictionary(column.type) else column.dictionary_encode()
@@ -123,8 +131,11 @@ class BagTable:
         _refuse_total(numbers, classes, file)
         return cls(ids, numbers[np.argsort(index)], tuple(classes), file)
 
-    def find_rows(self, bag_ids: Sequence[Hashable], instances_file: str) -> ShareArray:
-        """The row of each bag of instances. Bags without a row are refused; rows without a bag get a word."""
+    def find_rows(self, bag_ids: Sequence[Hashable], instances_file: str, advice: str | None = "") -> ShareArray:
+        """The row of each bag of instances. Bags without a row are refused; rows without a bag get a note.
+
+        The advice ends the message of the error; None where rows without a bag are known.
+        """
         place = {bag: row for row, bag in enumerate(self.ids)}
         lacking = [bag for bag in bag_ids if bag not in place]
         if "." in lacking:  # what the folder of images calls itself
@@ -134,10 +145,10 @@ class BagTable:
         if lacking:
             raise ValueError(
                 f"bag {lacking[0]!r}{and_more(lacking)} of {instances_file} has no row in {self.file}"
-                f"{_other_type(lacking[0], self.ids[0]) or did_you_mean(lacking[0], self.ids)}"
+                f"{_other_type(lacking[0], self.ids[0]) or did_you_mean(lacking[0], self.ids)}{advice or ''}"
             )
         spare = sorted(place.keys() - set(bag_ids), key=place.__getitem__)
-        if spare:
+        if spare and advice is not None:
             warn_user(f"bag {spare[0]!r}{and_more(spare)} of {self.file} has no instance in {instances_file}")
         return self.numbers[[place[bag] for bag in bag_ids]]
 
@@ -251,7 +262,7 @@ class SeenBags:
 
     def number_bags(self, rows: Rows) -> PartBags:
         """The bags of rows; new ones get the next place."""
-        of_row, ids = bag_keys(rows.table, self.columns, rows.name, rows.first_row)
+        of_row, ids = bag_keys(rows.table, self.columns, rows.name, rows.number)
         return PartBags(of_row, np.array([self.place.setdefault(bag, len(self.place)) for bag in ids]))
 
     def sizes(self) -> Index:
@@ -389,8 +400,8 @@ def label_values(rows: Rows, label: str) -> NDArray[Any]:
         If a label is missing, or is not a single value.
     """
     column = rows.column(label)
-    for row in np.flatnonzero(missing_values(column)):
-        raise ValueError(f"{rows.name}, row {rows.first_row + row} has no label: its {label!r} is missing")
+    for row in np.flatnonzero(missing_values(column)).tolist():
+        raise ValueError(f"{rows.name}, row {rows.number(row)} has no label: its {label!r} is missing")
     if pa.types.is_nested(plain_values(column).type):
         raise ValueError(f"{rows.name}: column {label!r} holds {column.type}: one class per row would be right")
     return np.asarray(plain_values(column).to_numpy())
@@ -462,6 +473,47 @@ def _as_bag_table(
     return BagTable.from_table(table, bag, classes, file, names)
 
 
+def drop_unmatched(
+    stream: RowStream, tables: Mapping[str, BagTable], spec: TableSpec
+) -> tuple[RowStream, Callable[[], None]]:
+    """Return the rows of bags that all tables have, and a function that notes what the rows so far left out."""
+    columns, first = spec.bag_columns(stream), next(iter(tables.values()))
+    known = set(first.ids).intersection(*(table.ids for table in tables.values()))
+    found: dict[Hashable, int] = {}
+
+    def parts(n_rows: int) -> Iterator[Rows]:
+        for rows in stream.rows(n_rows):
+            if rows.array is not None:  # which is checked again without the rows that are left out
+                check_instances(rows.array, None, rows.first_row)
+            index, ids = bag_keys(rows.table, columns, rows.name, rows.number)
+            for bag, n in zip(ids, np.bincount(index).tolist(), strict=True):
+                found[bag] = found.get(bag, 0) + n
+            kept = np.flatnonzero(np.array([bag in known for bag in ids])[index])
+            if len(kept):
+                yield rows if len(kept) == len(rows) else rows.take(kept)
+        if not known & found.keys():
+            raise ValueError(
+                f"no bag of {stream.name} has a row in {first.file}, such as {first.ids[0]!r}: no row is left"
+            )
+
+    def note() -> None:
+        lacking = [bag for bag in found if bag not in known]
+        spare = [bag for bag in first.ids if bag not in found]
+        n_rows = sum(found[bag] for bag in lacking)
+        here = (
+            [f"{n_rows:,} rows of {stream.name} in {_count_bags(lacking)} without proportions"] if lacking else []
+        )
+        there = [f"{_count_bags(spare)} of {first.file} without rows"] if spare else []
+        if here or there:
+            warn_user(f"left out: {' and '.join([*here, *there])} (unmatched)")
+
+    return replace(stream, rows=parts), note
+
+
+def _count_bags(bags: Sequence[Hashable]) -> str:
+    return f"bag {bags[0]!r}" if len(bags) == 1 else f"{len(bags):,} bags, such as {bags[0]!r},"
+
+
 def _bags_as_columns(frame: Any, bag_columns: Sequence[str]) -> Any:
     """A frame whose index says the bag, as that of a cross table does, with the index as columns."""
     if hasattr(frame, "iloc") and not hasattr(frame, "columns"):
@@ -484,11 +536,16 @@ def _names_as_given(frame: Any) -> dict[str, Hashable]:
 
 
 def shares_from_tables(
-    tables: Mapping[str, BagTable], spec: TableSpec, bag_ids: Sequence[Hashable], sizes: NDArray[Any], source: str
+    tables: Mapping[str, BagTable],
+    spec: TableSpec,
+    bag_ids: Sequence[Hashable],
+    sizes: NDArray[Any],
+    source: str,
+    advice: str | None = "",
 ) -> Shares:
-    """What such tables say of the bags of a source."""
+    """What such tables say of the bags of a source; for the advice, see :meth:`BagTable.find_rows`."""
     first = next(iter(tables.values()))
-    rows = {name: table.find_rows(bag_ids, source) for name, table in tables.items()}
+    rows = {name: table.find_rows(bag_ids, source, advice) for name, table in tables.items()}
     if "proportions" in rows:
         rows["proportions"] = _shares_from_percentages(rows["proportions"], first.file)
     if "counts" in rows:

@@ -7,7 +7,7 @@ import shlex
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -18,6 +18,7 @@ import pyarrow.csv
 import pyarrow.feather
 import pyarrow.json
 import pyarrow.parquet
+from numpy.typing import NDArray
 
 from llpgan.tables import columns
 from llpgan.tables.columns import plain_values
@@ -48,6 +49,8 @@ class Rows:
         The column that holds the paths of images, if the source itself defines it.
     first_row : int
         The index in the source of the first of these rows.
+    kept : ndarray or None
+        If some rows of the source are left out, the position of each row among those from ``first_row`` on.
     keep : bool
         Whether the table stays in memory after an iteration over its parts. If False, the memory of each part is
         released.
@@ -59,10 +62,21 @@ class Rows:
     folder: Path = Path()
     image: str | None = None
     first_row: int = 0
+    kept: NDArray[np.int64] | None = None
     keep: bool = True
 
     def __len__(self) -> int:
         return int(self.table.num_rows) if self.array is None else len(self.array)
+
+    def number(self, row: int) -> int:
+        """Return the index in the source of one of these rows, for messages."""
+        return self.first_row + (int(row) if self.kept is None else int(self.kept[row]))
+
+    def take(self, rows: NDArray[np.int64]) -> "Rows":
+        """Return some of the rows, which keep their numbers."""
+        array = None if self.array is None else self.array[rows]
+        kept = rows if self.kept is None else self.kept[rows]
+        return replace(self, table=self.table.take(pa.array(rows)), array=array, kept=kept)
 
     def column(self, name: str) -> pa.ChunkedArray:
         """Return a column.

@@ -3,7 +3,7 @@
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, fields
 from numbers import Integral
-from typing import Any
+from typing import Any, Literal
 
 from llpgan.bags.checks import check_switch, check_tolerance
 from llpgan.bags.known_shares import refuse_beside_within
@@ -60,6 +60,9 @@ class TableSpec:
     long : sequence of str, default=None
         The columns of the class and of its share, if ``proportions`` or ``counts`` has one row for each bag and
         class. None means one row per bag and one column per class.
+    unmatched : {"error", "drop"}, default="error"
+        What happens to rows in bags without proportions: an error, or they are dropped, as are proportions
+        without rows, and a note counts both.
     tolerance : float, default=0.01
         Proportions whose sum differs from one by at most this much are normalized; larger differences raise an
         error.
@@ -89,6 +92,7 @@ class TableSpec:
     proportions_sd: float | None = None
     weight: str | None = None
     long: Sequence[str] | None = None
+    unmatched: Literal["error", "drop"] = "error"
     tolerance: float = 0.01
 
     def __post_init__(self) -> None:
@@ -120,6 +124,8 @@ class TableSpec:
         if self.image_size is not None:
             _check_size(self.image_size)
         self._check_features()
+        if self.unmatched not in ("error", "drop"):
+            raise ValueError(f"unmatched must be 'error' or 'drop', got {self.unmatched!r}")
         check_tolerance(self.tolerance)
 
     @property
@@ -249,7 +255,7 @@ class TableSpec:
             The names.
         """
         values = {option.name: getattr(self, option.name) for option in fields(self)[:-1]}
-        return [name for name, value in values.items() if value is not None and value is not False]
+        return [name for name, value in values.items() if value not in (None, False, "error")]
 
 
 def refuse_empty_path(given: Any, option: str) -> None:

@@ -321,7 +321,7 @@ def test_a_median_is_that_of_a_random_sample(monkeypatch):
     numbers[:5] = np.nan
     for start in range(0, 20_000, 1000):
         part = pa.chunked_array([numbers[start : start + 1000]])
-        column.add(part, start, rng.random(1000))
+        column.add(part, start.__add__, rng.random(1000))
     found = column.numbers()
     assert found.n_missing == 5
     assert found.median == pytest.approx(np.nanmedian(numbers), abs=0.06)  # of a sample of 2000, ± .022
