@@ -69,11 +69,33 @@ class Rows:
         return int(self.table.num_rows) if self.array is None else len(self.array)
 
     def number(self, row: int) -> int:
-        """Return the index in the source of one of these rows, for messages."""
+        """Return the index in the source of one of these rows, for messages.
+
+        Parameters
+        ----------
+        row : int
+            The position of the row.
+
+        Returns
+        -------
+        int
+            The index.
+        """
         return self.first_row + (int(row) if self.kept is None else int(self.kept[row]))
 
     def take(self, rows: NDArray[np.int64]) -> "Rows":
-        """Return some of the rows, which keep their numbers."""
+        """Return some of the rows, which keep their numbers.
+
+        Parameters
+        ----------
+        rows : ndarray of int
+            The positions of the rows.
+
+        Returns
+        -------
+        Rows
+            The rows.
+        """
         array = None if self.array is None else self.array[rows]
         kept = rows if self.kept is None else self.kept[rows]
         return replace(self, table=self.table.take(pa.array(rows)), array=array, kept=kept)
