@@ -14,8 +14,9 @@ import pytest
 import torch
 
 from llpgan import DLLP, LLPGAN, Bags
-from llpgan.deep.devices import Ranks, explain_lost_ranks
+from llpgan.deep.devices import Ranks
 from llpgan.deep.networks import ladder_mnist_classifier
+from llpgan.utils.workers import explain_lost_workers
 from tests.plain import plain_mlp
 
 TRAINING = """
@@ -203,10 +204,10 @@ def test_a_training_begins_the_epochs_of_its_players(bags, monkeypatch):
 def test_a_lost_connection_is_told_in_words():
     several, alone = (Ranks(SimpleNamespace(world_size=n, global_rank=0)) for n in (2, 1))
     lost = RuntimeError("[gloo/transport/tcp/pair.cc:534] Connection closed by peer")
-    words = pytest.raises(ConnectionError, match=r"process 0 of 2 lost another.*: start it again")
-    with words, explain_lost_ranks(several, "start it again"):
+    words = pytest.raises(ConnectionError, match=r"process 0 of 2 lost another process.*: start it again")
+    with words, explain_lost_workers(several, "start it again"):
         raise lost
     for ranks, error in ((alone, lost), (several, RuntimeError("mat1 and mat2 shapes cannot be multiplied"))):
-        with pytest.raises(RuntimeError) as caught, explain_lost_ranks(ranks, "start it again"):
+        with pytest.raises(RuntimeError) as caught, explain_lost_workers(ranks, "start it again"):
             raise error
         assert caught.value is error

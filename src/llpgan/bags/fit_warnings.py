@@ -10,6 +10,7 @@ import numpy as np
 from llpgan.bags.bags import Bags
 from llpgan.bags.known_shares import unlinked_classes
 from llpgan.utils.arrays import Array
+from llpgan.utils.messages import warn_user
 
 History = Sequence[Mapping[str, float]]
 Check = Callable[[History], str | None]  # what is wrong in a history, in words
@@ -212,10 +213,10 @@ def warn_of_lost_signal(spread: float) -> str | None:
     )
 
 
-def warn_of_training(said: str | None, stacklevel: int = 4) -> None:
+def warn_of_training(said: str | None) -> None:
     """Warn, if there is something to say."""
     if said is not None:
-        warnings.warn(said, TrainingWarning, stacklevel=stacklevel)
+        warn_user(said, TrainingWarning)
 
 
 CHECKS: tuple[Check, ...] = (

@@ -7,6 +7,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from llpgan.bags.checks import check_finite
 from llpgan.utils.arrays import Array
+from llpgan.utils.workers import find_workers
 
 _CHUNK_ROWS = 4096
 TO_ZERO = float(
@@ -42,8 +43,10 @@ def robust_scale(table: Array, weights: Array | None = None) -> tuple[Array, Arr
     array([1.])
     """
     mean, deviation = fit_scales(table, weights)
-    low = np.min([chunk.min(axis=0) for chunk in row_chunks(table)], axis=0)
-    high = np.max([chunk.max(axis=0) for chunk in row_chunks(table)], axis=0)
+    low, high = np.full_like(mean, np.inf), np.full_like(mean, -np.inf)
+    for chunk in row_chunks(table):
+        low, high = np.minimum(low, chunk.min(axis=0)), np.maximum(high, chunk.max(axis=0))
+    low, high = -find_workers().largest(-low), find_workers().largest(high)
     return mean, np.maximum(deviation, (high - low) / 6)
 
 
@@ -56,6 +59,7 @@ def column_moments(table: Array, weights: Array | None = None) -> tuple[Array, A
     >>> column_moments(np.full((3, 1), 0.1))
     (array([0.1]), array([0.]))
     """
+    workers = find_workers()
     first = np.asarray(table[:1], dtype=np.float64)[0]
     total, reach, squares = np.zeros((3, table.shape[1]))
     n = len(table) if weights is None else float(weights.sum())
@@ -63,6 +67,7 @@ def column_moments(table: Array, weights: Array | None = None) -> tuple[Array, A
         from_first = chunk - first
         total += from_first.sum(axis=0) if times is None else times @ from_first
         reach = np.maximum(reach, np.abs(from_first).max(axis=0))
+    (total,), reach = workers.sum(total), workers.largest(reach)
     mean = first + total / n
     if not np.isfinite(mean).all():
         check_finite(table)
@@ -70,18 +75,26 @@ def column_moments(table: Array, weights: Array | None = None) -> tuple[Array, A
     for chunk, times in zip(row_chunks(table), _chunk_weights(weights, len(table)), strict=True):
         around = np.square((chunk - mean) / unit)
         squares += around.sum(axis=0) if times is None else times @ around
+    (squares,) = workers.sum(squares)
     return mean, unit * np.sqrt(squares / n)
 
 
 def row_chunks(instances: Array) -> Iterator[Array]:
-    """The instances, some thousand at a time, in double precision."""
+    """The instances, some thousand at a time, in double precision; of several workers, each has some of them."""
     return (
         np.asarray(instances[start : start + _CHUNK_ROWS], dtype=np.float64)
-        for start in range(0, len(instances), _CHUNK_ROWS)
+        for start in _chunk_starts(len(instances))
     )
+
+
+def _chunk_starts(n_rows: int) -> range:
+    workers = find_workers()
+    starts = range(0, n_rows, _CHUNK_ROWS)
+    first, stop = (len(starts) * rank // workers.count for rank in (workers.rank, workers.rank + 1))
+    return starts[first:stop]
 
 
 def _chunk_weights(weights: Array | None, n_rows: int) -> Iterator[Array | None]:
     """The weights of the rows of each chunk."""
-    starts = range(0, n_rows, _CHUNK_ROWS)
+    starts = _chunk_starts(n_rows)
     return (None if weights is None else weights[start : start + _CHUNK_ROWS] for start in starts)

@@ -16,7 +16,6 @@ from llpgan.bags import Bags
 from llpgan.bags.on_disk import is_stored
 from llpgan.cli.console import make_console
 from llpgan.cli.options import passes_on
-from llpgan.deep.epochs import is_first_process
 from llpgan.ecological import GroupShares, shares_by
 from llpgan.ecological.model_shares import group_rows
 from llpgan.evaluation import BagScores, bag_scores
@@ -45,6 +44,7 @@ from llpgan.tables.store import store_tables
 from llpgan.utils.arrays import Array
 from llpgan.utils.files import claim_folder
 from llpgan.utils.messages import format_seconds, warn_user
+from llpgan.utils.workers import is_first_process
 
 
 def labels_as_classes(labels: Array, classes: Array, column: str, names: Sequence[str] = ()) -> Array:

@@ -101,6 +101,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with end_on_signals(), allow_any_encoding():
             return _run_command(words)
     except Terminated as error:
+        from llpgan.utils.workers import ADVICE, processes
+
+        if processes()[0] > 1:
+            _say(f"llpgan: a process of this training was killed or failed, so that all were ended: {ADVICE}")
         return 128 + error.number
     except BrokenPipeError:
         drop_output()
@@ -247,7 +251,10 @@ def _say(text: str) -> None:
 
 
 def _as_note(name: str, message: Warning | str, *_: Any, **__: Any) -> None:
-    _say(f"note: {_type_option(name, str(message))}")
+    from llpgan.utils.workers import is_first_process
+
+    if is_first_process():
+        _say(f"note: {_type_option(name, str(message))}")
 
 
 def _type_option(name: str, text: str) -> str:

@@ -13,7 +13,7 @@ from lightning_fabric.strategies.ddp import DDPStrategy
 from lightning_fabric.utilities.exceptions import MisconfigurationException
 from torch import Tensor, nn
 
-from llpgan.deep.epochs import processes
+from llpgan.utils.workers import processes
 
 T = TypeVar("T")
 
@@ -101,24 +101,6 @@ class Ranks:
 
     def _bounds(self, n: int) -> list[int]:
         return [n * rank // self.count for rank in range(self.count + 1)]
-
-
-@contextmanager
-def explain_lost_ranks(ranks: Ranks, advice: str) -> Iterator[None]:
-    """A broken connection means that another rank is gone: say so, and what to do."""
-    try:
-        yield
-    except RuntimeError as error:
-        if ranks.count == 1 or not _is_connection(error):
-            raise
-        raise ConnectionError(
-            f"process {ranks.rank} of {ranks.count} lost another, which was killed or failed: {advice}"
-        ) from error
-
-
-def _is_connection(error: RuntimeError) -> bool:
-    words = ("gloo", "nccl", "connection", "peer", "socket", "timed out")
-    return isinstance(error, dist.DistError) or any(word in str(error).lower() for word in words)
 
 
 def cuda_devices(fabric: Fabric) -> list[torch.device]:

@@ -1,23 +1,11 @@
-"""The history of epochs, the choice among them, and the number of processes: nothing here loads torch."""
+"""The history of epochs, and the choice among them: nothing here loads torch."""
 
-import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from llpgan.utils.arrays import Array, to_frame
-
-
-def processes() -> tuple[int, int]:
-    """How many processes were started together, and how many of them on this machine."""
-    return int(os.environ.get("WORLD_SIZE", 1)), int(os.environ.get("LOCAL_WORLD_SIZE", 1))
-
-
-def is_first_process() -> bool:
-    """Whether this process is the one of them that writes files and speaks."""
-    return int(os.environ.get("RANK", 0)) == 0
-
 
 _LEAST = np.finfo(np.float64).eps
 

@@ -18,12 +18,13 @@ from torch.optim.swa_utils import AveragedModel
 
 from llpgan.deep.batches import BagBatch, BagDataset
 from llpgan.deep.chunks import apply_chunked, as_tensor
-from llpgan.deep.devices import Ranks, cuda_devices, explain_lost_ranks
+from llpgan.deep.devices import Ranks, cuda_devices
 from llpgan.deep.epochs import bag_cross_entropy, kept_epoch, paired_error
 from llpgan.deep.images import COARSEST, Augment, set_image_scale, side_share
 from llpgan.deep.objectives import Objective
 from llpgan.utils.arrays import Array
 from llpgan.utils.files import remove_leftovers, replace_file
+from llpgan.utils.workers import explain_lost_workers
 
 _UNKNOWN = "unknown"  # a setting that the other version of the library does not have
 
@@ -197,7 +198,7 @@ def train(
     run, ranks = Run(objective, Averaged(classifier.bare, plan.average)), classifier.ranks
     again = "start it again" if checkpoint is None else f"start it again, and it goes on from {checkpoint.path}"
     own_random = torch.random.fork_rng(devices=cuda_devices(fabric))
-    with explain_lost_ranks(ranks, again), own_random, denormals_as_zero():
+    with explain_lost_workers(ranks, again), own_random, denormals_as_zero():
         if checkpoint is not None and (state := ranks.from_first(checkpoint.load)) is not None:
             run.restore(state)
         while run.has_next_epoch(plan):

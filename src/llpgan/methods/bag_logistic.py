@@ -18,14 +18,15 @@ from llpgan.methods.linear import (
     ClassicalClassifier,
     Linear,
     bag_blocks,
-    map_in_threads,
     one_blas_thread,
     predict_classes,
     principal_components,
+    sum_over_blocks,
 )
 from llpgan.methods.mean_map import outputs_to_classes
 from llpgan.methods.refinement import Refinement, choose_refined, refine_linear
 from llpgan.utils.arrays import Array
+from llpgan.utils.workers import find_workers, train_together
 
 _LEAST = 1e-12  # of a mean prediction, so that its logarithm is finite
 
@@ -61,10 +62,7 @@ class BagCrossEntropies:
             with np.errstate(over="ignore"):  # exp(−score), of which 1 / (1 + ∞) is right
                 return self._block_values(block, by_output, weights[block.bags])
 
-        values, slopes = np.zeros(len(points)), np.zeros_like(by_output)
-        for value, slope in map_in_threads(of_block, self._blocks):
-            values += value
-            slopes += slope
+        values, slopes = sum_over_blocks(of_block, self._blocks)
         values += self._penalty / 2 * np.einsum("rkd,rkd->r", by_output[:, :, :-1], by_output[:, :, :-1])
         slopes[:, :, :-1] += self._penalty * by_output[:, :, :-1]
         return values, slopes.reshape(points.shape)
@@ -202,6 +200,7 @@ class BagLogistic(ClassicalClassifier):
         "random_state": ["random_state"],
     }
 
+    @train_together
     def fit_bags(self, bags: Bags) -> Self:
         """Learn from bags.
 
@@ -221,7 +220,7 @@ class BagLogistic(ClassicalClassifier):
             self._fit_components(bags, self.n_components)
             return self._finish(bags)
         blocks = bag_blocks(bags, self._rows)
-        random = check_random_state(self.random_state)
+        random = find_workers().from_first(lambda: check_random_state(self.random_state))
         with one_blas_thread():
             if self.refine and bags.n_bags >= _FEWEST_BAGS:
                 self._fit_refined(bags, blocks, random)
@@ -268,7 +267,8 @@ class BagLogistic(ClassicalClassifier):
         weights = (draws if bags.bag_weights is None else draws * bags.bag_weights) / total
         n_outputs = len(outputs_to_classes(bags.n_classes))
         n_features = int(np.prod(bags.instances.shape[1:]))
-        largest = max(int(block.sizes.sum()) for block in blocks) + _MEMORY_IN_ROWS * n_features
+        rows = find_workers().largest(np.array([max(block.sizes.sum() for block in blocks)]))[0]
+        largest = int(rows) + _MEMORY_IN_ROWS * n_features
         at_once = max(1, _NUMBERS_AT_ONCE // (n_outputs * largest))
         points = np.zeros((len(draws), n_outputs * (n_features + 1)))
         for first in range(0, len(draws), at_once):
@@ -324,6 +324,7 @@ def _means_of_unseen(bags: Bags, blocks: list[BagBlock], points: Array, unseen: 
         means = block.sums(counted) / block.sizes[:, None, None]
         means = np.concatenate([1 - means, means], axis=1) if bags.n_classes == 2 else means
         total[block.bags] = np.einsum("ikr,ri->ik", means, unseen[:, block.bags])
+    (total,) = find_workers().sum(total)
     with np.errstate(invalid="ignore"):
         return np.asarray(total / unseen.sum(axis=0)[:, None])
 

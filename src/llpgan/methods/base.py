@@ -21,7 +21,8 @@ from llpgan.bags.on_disk import StoredInstances
 from llpgan.tables.marginals import MarginalTables
 from llpgan.utils.arrays import Array, check_argument, check_numbers, is_frame, refuse_masked
 from llpgan.utils.docs import fill_docstring
-from llpgan.utils.messages import match_columns, match_labels, warn_once
+from llpgan.utils.messages import match_columns, match_labels, warn_once, warn_user
+from llpgan.utils.workers import refuse_processes
 
 if TYPE_CHECKING:
     from llpgan.evaluation.sets import PredictionSets
@@ -85,6 +86,7 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
     takes_weights: ClassVar[bool] = False  # whether rows may have weights
     takes_bag_weights: ClassVar[bool] = False  # whether some bags may count more than others
+    trains_together: ClassVar[bool] = False  # whether a network divides its steps among several processes
     takes_partial: ClassVar[bool] = False  # whether less may be known of bags than a full vector of shares
 
     # Where scikit-learn routes metadata, `groups` goes to fit and score without being asked for.
@@ -496,11 +498,13 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         refuse_other_than_bags(bags, "what fit_bags takes")
         self._validate_params()
+        if not self.trains_together:
+            refuse_processes(type(self).__name__)
         bags = bags.drop_weightless()
         self._refuse_weights(bags)
         self._refuse_partial(bags)
         if (said := fit_warnings.reason_uninformative(bags) or fit_warnings.never_compared(bags)) is not None:
-            warnings.warn(said, fit_warnings.UninformativeBagsWarning, stacklevel=3)
+            warn_user(said, fit_warnings.UninformativeBagsWarning)
         self._forget_corrections()
         self.training_bags_ = fingerprint_bags(bags)
         self.classes_ = bags.classes

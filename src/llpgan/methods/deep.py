@@ -24,7 +24,7 @@ from llpgan.bags.fit_warnings import Watcher, refuse_lost, sample_rows
 from llpgan.deep.batches import BagDataset, default_bags_per_step, photo_bags_a_step
 from llpgan.deep.chunks import Player, as_tensor, mixes_instances, refuse_batch_norm
 from llpgan.deep.devices import Ranks, choose_precision, launch_ranks, select_device
-from llpgan.deep.epochs import EpochHistory, processes
+from llpgan.deep.epochs import EpochHistory
 from llpgan.deep.images import (
     AUGMENTATIONS,
     MIRRORING,
@@ -78,6 +78,7 @@ from llpgan.methods.calibration import (
     fit_temperature,
 )
 from llpgan.utils.arrays import Array
+from llpgan.utils.workers import processes
 
 USUAL_EPOCHS, _FEWEST_EPOCHS = 100, 5
 _FEWEST_EPOCHS_TO_GROW = 10  # with fewer, coarse images would not grow in time
@@ -444,6 +445,8 @@ class DeepClassifier(LLPClassifier):
     random_state: int | np.random.RandomState | None = None
 
     temperature_ = 1.0
+
+    trains_together: ClassVar = True
 
     _parameter_constraints: ClassVar = {
         "classifier": [callable, None],

@@ -13,6 +13,7 @@ from llpgan.methods.base import LLPClassifier
 from llpgan.methods.linear import FeaturesOf, bag_blocks
 from llpgan.methods.mean_map import class_means
 from llpgan.utils.arrays import Array
+from llpgan.utils.workers import find_workers
 
 _PLAIN = (str, int, float, tuple, list, type(None))
 
@@ -144,6 +145,7 @@ def _bag_moments(bags: Bags, features_of: FeaturesOf) -> tuple[Array, Array]:
         weights = block.repeat_rows(bags.totals[block.bags] / block.sizes)[:, None]
         sums.append(block.sums(weighted) / block.sizes[:, None])
         products += (weighted * weights).T @ rows
-    means, shares = np.concatenate(sums), bags.totals / bags.totals.sum()
+    means, shares = find_workers().gather(np.concatenate(sums)), bags.totals / bags.totals.sum()
+    (products,) = find_workers().sum(products)
     mean = shares @ means
     return means - mean, products / bags.totals.sum() - np.outer(mean, mean)

@@ -23,6 +23,7 @@ from llpgan.bags.scales import column_moments, robust_scale
 from llpgan.methods.base import LLPClassifier
 from llpgan.methods.kernels import Kernel, as_kernel
 from llpgan.utils.arrays import Array
+from llpgan.utils.workers import ROWS_A_BLOCK, find_workers, processes
 
 
 def positive_part(values: Array, width: float) -> tuple[Array, Array]:
@@ -179,6 +180,8 @@ def fit_linear(
 ) -> Linear:
     """The minimum of loss(W x + b) − ⟨pull, (W, b)⟩ + (penalty / 2) ‖W‖², found by L-BFGS.
 
+    Of several workers each has some of the rows, and the loss is the sum of theirs.
+
     Parameters
     ----------
     loss : Loss
@@ -196,7 +199,7 @@ def fit_linear(
     tol : float, default=1e-06
         The largest slope that counts as zero.
     """
-    shape, n_weights = start.weights.shape, start.weights.size
+    workers, shape, n_weights = find_workers(), start.weights.shape, start.weights.size
 
     def unpack(flat: Array) -> Linear:
         return Linear(flat[:n_weights].reshape(shape), flat[n_weights:])
@@ -204,8 +207,9 @@ def fit_linear(
     def objective(flat: Array) -> tuple[float, Array]:
         at = unpack(flat)
         value, slope = loss(features.scores(at))
-        weight_slope = features.sums(slope) + penalty * at.weights
-        intercept_slope = slope.sum(axis=1) * intercept
+        value, weight_slope, intercept_slope = workers.sum(value, features.sums(slope), slope.sum(axis=1))
+        weight_slope = weight_slope + penalty * at.weights
+        intercept_slope = intercept_slope * intercept
         value += penalty / 2 * float(np.sum(at.weights**2))
         if pull is not None:
             value -= float(np.sum(pull.weights * at.weights) + pull.intercept @ at.intercept)
@@ -275,7 +279,6 @@ def _as_rows(instances: Array) -> Array:
 # From instances as they come to their features.
 FeaturesOf = Callable[[Array], Array]
 Result = TypeVar("Result")
-_ROWS_A_BLOCK = 4096  # about as many as fit into the caches of a processor, for some hundred scores each
 
 
 @dataclass(frozen=True, eq=False)
@@ -312,11 +315,12 @@ class BagBlock:
 
 
 def bag_blocks(
-    bags: Bags, features_of: FeaturesOf, rows_a_block: int = _ROWS_A_BLOCK, *, keep: bool = True
+    bags: Bags, features_of: FeaturesOf, rows_a_block: int = ROWS_A_BLOCK, *, keep: bool = True
 ) -> list[BagBlock]:
     """Divide bags into blocks of about so many rows, or of one larger bag.
 
-    Instances in memory are turned into features once; those in a file are read, and turned, each time.
+    Of several workers each has the blocks of some of the bags. Instances in memory are turned into features once;
+    those in a file are read, and turned, each time.
 
     Parameters
     ----------
@@ -353,7 +357,8 @@ def row_shares(bags: Bags) -> Array | None:
 
 def map_in_threads(work: Callable[[BagBlock], Result], blocks: Sequence[BagBlock]) -> Iterator[Result]:
     """What becomes of each block, in their order, by as many threads as there are processors."""
-    n_threads = min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1, len(blocks))
+    n_cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
+    n_threads = min(max(1, n_cores // processes()[1]), len(blocks))  # of several processes, each has its cores
     if n_threads < 2:
         yield from map(work, blocks)
         return
@@ -362,11 +367,24 @@ def map_in_threads(work: Callable[[BagBlock], Result], blocks: Sequence[BagBlock
             yield from pool.map(work, blocks[first : first + 2 * n_threads])
 
 
+def sum_over_blocks(
+    work: Callable[[BagBlock], tuple[Array, ...]], blocks: Sequence[BagBlock]
+) -> tuple[Array, ...]:
+    """The sums of what is computed of each block, over the blocks of all workers."""
+    totals: list[Array] = []
+    for parts in map_in_threads(work, blocks):
+        totals = totals or [np.zeros(part.shape) for part in parts]
+        for total, part in zip(totals, parts, strict=True):
+            total += part
+    return find_workers().sum(*totals)
+
+
 def bag_runs(bags: Bags, rows_a_block: int) -> list[slice]:
-    """Runs of bags of about so many rows."""
+    """Runs of bags of about so many rows; of several workers, the part of them that lies in the share of this."""
     numbers = (bags.starts + bags.sizes - 1) // rows_a_block
-    firsts = np.flatnonzero(np.diff(numbers, prepend=-1))
-    return [slice(first, stop) for first, stop in zip(firsts, [*firsts[1:], bags.n_bags], strict=True)]
+    share = find_workers().share(bags.sizes)
+    firsts = share.start + np.flatnonzero(np.diff(numbers[share], prepend=-1))
+    return [slice(first, stop) for first, stop in zip(firsts, [*firsts[1:], share.stop], strict=True)]
 
 
 def _bag_block(bags: Bags, part: slice, shares: Array | None, read: Callable[[int, int], Array]) -> BagBlock:
@@ -390,12 +408,13 @@ def _repeatable(bags: Bags, features_of: FeaturesOf) -> Callable[[int, int], Arr
 
 
 def _read_at_once(bags: Bags, features_of: FeaturesOf) -> Callable[[int, int], Array]:
-    n_rows, n_features = len(bags.instances), int(np.prod(bags.instances.shape[1:]))
-    table = np.ones((n_rows, n_features + 1))
-    for first in range(0, n_rows, _ROWS_A_BLOCK):
-        rows = bags.row_order[first : first + _ROWS_A_BLOCK]
+    share = find_workers().share(bags.sizes)
+    order = bags.row_order[bags.starts[share.start] : bags.starts[share.stop - 1] + bags.sizes[share.stop - 1]]
+    table, before = np.ones((len(order), int(np.prod(bags.instances.shape[1:])) + 1)), bags.starts[share.start]
+    for first in range(0, len(order), ROWS_A_BLOCK):
+        rows = order[first : first + ROWS_A_BLOCK]
         table[first : first + len(rows), :-1] = features_of(bags.instances[rows])
-    return lambda first, stop: table[first:stop]
+    return lambda first, stop: table[first - before : stop - before]
 
 
 def predict_classes(features: Array, points: Array) -> Array:

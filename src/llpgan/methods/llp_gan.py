@@ -15,7 +15,6 @@ from torch import nn
 
 from llpgan.bags import Bags
 from llpgan.deep.chunks import Player
-from llpgan.deep.epochs import processes
 from llpgan.deep.images import Scaling, put_before_unscaling
 from llpgan.deep.networks import ACTIVATIONS, MakeGenerator, check_generator
 from llpgan.deep.networks.parts import make_network, use_channels_last
@@ -32,6 +31,7 @@ from llpgan.deep.objectives import (
 )
 from llpgan.methods.deep import DeepClassifier, find_recipe, make_adam
 from llpgan.utils.arrays import Array
+from llpgan.utils.workers import processes
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -22,6 +22,7 @@ from llpgan.bags.fit_warnings import collect_trial_warnings
 from llpgan.methods.base import LLPClassifier
 from llpgan.methods.linear import ClassicalClassifier, Features, Linear, fit_linear, one_blas_thread
 from llpgan.utils.arrays import Array
+from llpgan.utils.workers import find_workers, train_together
 
 _HOPELESS = 1e8
 
@@ -71,7 +72,7 @@ def fit_log_partition(
     Parameters
     ----------
     features : Features
-        Of all instances.
+        Of all instances; of several workers, each has some of them.
     operator : ndarray
         The mean operator, (K, d): the mean over all instances of x·1[y = k].
     prior : ndarray
@@ -85,9 +86,9 @@ def fit_log_partition(
     weights : ndarray, default=None
         Of the instances. None means that all count the same.
     """
-    n_rows = len(features)
-    total = n_rows if weights is None else float(weights.sum())
-    times = np.ones(n_rows) if weights is None else weights * (n_rows / total)
+    workers = find_workers()
+    n_rows, total = workers.sum(len(features), len(features) if weights is None else float(weights.sum()))
+    times = np.ones(len(features)) if weights is None else weights * (n_rows / total)
     to_classes = outputs_to_classes(len(prior))
 
     def log_partition(scores: Array) -> tuple[float, Array]:
@@ -95,11 +96,11 @@ def fit_log_partition(
         highest = logits.max(axis=0)
         odds = np.exp(logits - highest)
         sums = odds.sum(axis=0)
-        value = float(np.mean(times * (np.log(sums) + highest)))
+        value = float(np.sum(times * (np.log(sums) + highest)) / n_rows)
         return value, to_classes @ (odds / sums * times) / n_rows
 
     # Operators from bags need not add up to the mean instance, as those from labels do; K > 2 outputs would drift.
-    mean = features.sums(times[None] / n_rows)
+    (mean,) = workers.sum(features.sums(times[None] / n_rows))
     consistent = operator - (operator.sum(axis=0) - mean) / len(prior)
     pull = Linear(to_classes @ consistent, to_classes @ prior)
     first = start or Linear.zero(len(to_classes), features.n_columns)
@@ -342,6 +343,7 @@ class MeanMap(ClassicalClassifier):
         "tol": [Interval(Real, 0, None, closed="neither")],
     }
 
+    @train_together
     def fit_bags(self, bags: Bags) -> Self:
         """Learn from bags.
 
@@ -363,11 +365,15 @@ class MeanMap(ClassicalClassifier):
         """
         bags = self._start(bags)
         self.condition_ = mixing_condition(bags)
-        features = self._learn_features(bags)
-        operator = self._operator(bags, features.bag_means(bags))
+        self._learn_scales(bags)
+        workers, share = find_workers(), bags
+        if workers.count > 1:
+            share = bags.take_bags(np.arange(bags.n_bags)[workers.share(bags.sizes)])
+        features = self._features(share.instances)
+        operator = self._operator(bags, workers.gather(features.bag_means(share)))
         with one_blas_thread():
             C = self.C or self.condition_**-2
-            self.model_ = fit_log_partition(features, operator, bags.prior, C, self.tol, weights=bags.weights)
+            self.model_ = fit_log_partition(features, operator, bags.prior, C, self.tol, weights=share.weights)
         return self._finish(bags)
 
     def _operator(self, bags: Bags, bag_means: Array) -> Array:

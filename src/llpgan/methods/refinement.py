@@ -23,8 +23,9 @@ from scipy.stats import rankdata
 
 from llpgan.bags import Bags
 from llpgan.methods.lbfgs import Searches
-from llpgan.methods.linear import BagBlock, map_in_threads, predict_classes
+from llpgan.methods.linear import BagBlock, predict_classes, sum_over_blocks
 from llpgan.utils.arrays import Array
+from llpgan.utils.workers import find_workers
 
 _LEAST = 1e-300  # of a mean, so that its logarithm is finite
 _RANGE = 500.0  # of logarithms, so that no row is left without a class
@@ -198,9 +199,9 @@ def choose_refined(
 def _sample(bags: Bags, blocks: Sequence[BagBlock]) -> tuple[Array, Array]:
     """The features of some thousand rows at equal steps, and the bag of each."""
     step = -(-int(bags.sizes.sum()) // _ROWS)
-    features = np.concatenate([block.read()[::step] for block in blocks])
+    workers, features = find_workers(), np.concatenate([block.read()[::step] for block in blocks])
     numbers = [block.repeat_rows(np.arange(bags.n_bags)[block.bags])[::step] for block in blocks]
-    return features, np.concatenate(numbers)
+    return workers.gather(features), workers.gather(np.concatenate(numbers))
 
 
 def _agreement(predictions: Sequence[Array]) -> float:
@@ -273,7 +274,7 @@ def predict_held_out(
     means, variances : ndarray of shape (n_bags, n_classes)
         The mean prediction, and the variance of the mean of labels that are drawn from the predictions.
     """
-    means, variances = np.full((2, bags.n_bags, bags.n_classes), np.nan)
+    means, variances = np.zeros((2, bags.n_bags, bags.n_classes))
     part_of_bag = np.full(bags.n_bags, -1)
     for part, which in enumerate(held_out):
         part_of_bag[which] = part
@@ -292,6 +293,8 @@ def predict_held_out(
             variances[numbers] = (
                 np.add.reduceat(found * (1 - found) * shares[:, None] ** 2, first) / sizes[:, None] ** 2
             )
+    means, variances = find_workers().sum(means, variances)
+    means[part_of_bag < 0] = variances[part_of_bag < 0] = np.nan
     return means, variances
 
 
@@ -349,10 +352,7 @@ class TiltedCrossEntropies:
         def part(block: BagBlock) -> tuple[Array, Array]:
             return self._block(block, by_output, which)
 
-        values, slopes = np.zeros(len(points)), np.zeros_like(by_output)
-        for value, slope in map_in_threads(part, self._blocks):
-            values += value
-            slopes += slope
+        values, slopes = sum_over_blocks(part, self._blocks)
         penalties = self._penalties[which]
         values += penalties / 2 * np.einsum("rkd,rkd->r", by_output[:, :, :-1], by_output[:, :, :-1])
         slopes[:, :, :-1] += penalties[:, None, None] * by_output[:, :, :-1]
