@@ -5,8 +5,8 @@ import pytest
 import torch
 
 from llpgan import Bags
-from llpgan.deep.batches import BagDataset, GroupedBags, MixedBags
-from llpgan.deep.losses.label_noise import grouped_targets
+from llpgan.deep.batches import BagDataset
+from llpgan.deep.transforms import GroupedBags, MixedBags, grouped_targets
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def test_the_expected_proportions_are_those_of_many_mixed_bags(ragged):
         batch = dataset.batch([5], rng)
         share = (batch.instances[:, 0] % 2).mean().item()
         gaps.append(share - batch.proportions[0, 1].item())
-        inside.append(abs(gaps[-1]) <= batch.margins[0, 1].item() + 1e-6)
+        inside.append(abs(gaps[-1]) <= batch.loss.keywords["margins"][0, 1].item() + 1e-6)
     assert abs(np.mean(gaps)) < 3 * np.std(gaps) / np.sqrt(len(gaps))
     assert np.mean(inside) > 0.97
 
@@ -58,20 +58,20 @@ def test_bags_that_are_not_mixed_are_whole_and_certain(ragged):
     expected, found = plain.batch([3, 1]), never.batch([3, 1], np.random.default_rng(0))
     torch.testing.assert_close(found.instances, expected.instances)
     torch.testing.assert_close(found.proportions, expected.proportions)
-    assert found.margins.eq(0).all()
+    assert found.loss.keywords["margins"].eq(0).all()
 
 
 def test_a_single_bag_has_no_partner(ragged):
     batch = mixed(ragged, 1.0, which=[5]).batch([0], np.random.default_rng(0))
     assert len(batch.instances) == 6
-    assert batch.margins.eq(0).all()
+    assert batch.loss.keywords["margins"].eq(0).all()
 
 
 def test_a_step_is_a_function_of_seed_and_epoch(ragged):
     one, other = (list(mixed(ragged, 0.5).steps(2, seed=3, epoch=4)) for _ in range(2))
     for a, b in zip(one, other, strict=True):
         assert torch.equal(a.instances, b.instances)
-        assert torch.equal(a.margins, b.margins)
+        assert torch.equal(a.loss.keywords["margins"], b.loss.keywords["margins"])
 
 
 def test_large_steps_of_mixed_bags_are_read_in_chunks(ragged):
@@ -83,10 +83,9 @@ def test_large_steps_of_mixed_bags_are_read_in_chunks(ragged):
 def test_grouped_bags_keep_their_targets_until_they_are_dealt_anew(ragged):
     def targets(epoch):
         batches = list(GroupedBags(ragged, regroup_every=2).steps(6, seed=1, epoch=epoch))
-        rows = torch.cat([batch.slot_rows for batch in batches])
-        return sorted(
-            map(tuple, torch.cat([rows, torch.cat([b.slot_weights for b in batches])[:, None]], 1).tolist())
-        )
+        rows = torch.cat([batch.loss.keywords["rows"] for batch in batches])
+        weights = torch.cat([batch.loss.keywords["weights"] for batch in batches])
+        return sorted(map(tuple, torch.cat([rows, weights[:, None]], 1).tolist()))
 
     assert targets(0) == targets(1)
     assert targets(1) != targets(2)
@@ -97,8 +96,8 @@ def test_a_grouped_bag_has_the_target_of_its_place(ragged):
     list(dataset.steps(3, seed=1, epoch=0))
     rows, weights = grouped_targets(ragged.proportions[[4, 2, 1]], ragged.prior, np.random.default_rng([1, 0, 1]))
     batch = dataset.batch([2, 0], np.random.default_rng(0))
-    np.testing.assert_array_equal(batch.slot_rows, rows[[2, 0]])
-    np.testing.assert_array_equal(batch.slot_weights, weights[[2, 0]])
+    np.testing.assert_array_equal(batch.loss.keywords["rows"], rows[[2, 0]])
+    np.testing.assert_array_equal(batch.loss.keywords["weights"], weights[[2, 0]])
     assert batch.bag_index.tolist() == [0] * 2 + [1] * 5
 
 

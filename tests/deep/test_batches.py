@@ -8,6 +8,7 @@ import torch
 from llpgan import Bags
 from llpgan.deep.batches import BagDataset, default_bags_per_step
 from llpgan.deep.chunks import ChunkedInstances, as_tensor
+from llpgan.deep.losses import proportion_loss
 
 
 def ragged_bags():
@@ -70,11 +71,11 @@ def test_mini_bags_are_samples_without_replacement(rng):
     batches = [dataset.batch([0, 1, 2], rng) for _ in range(200)]
     for batch in batches:
         assert batch.bag_index.tolist() == [0] * 5 + [1] * 3 + [2] * 5
-        assert batch.full_sizes.tolist() == [20, 3, 7]
+        assert batch.loss.keywords["full_sizes"].tolist() == [20, 3, 7]
         assert len(set(batch.instances.ravel().tolist())) == 13
     first = np.concatenate([batch.instances[:5, 0].numpy() for batch in batches])
     assert np.bincount(first.astype(int), minlength=20).min() > 20  # 50 expected: every one comes
-    assert dataset.batch([0]).full_sizes is None  # without random numbers, bags are whole
+    assert dataset.batch([0]).loss is proportion_loss  # without random numbers, bags are whole
 
 
 def test_bytes_stay_bytes_and_the_rest_is_float():

@@ -29,17 +29,16 @@ def ragged(sizes, n_classes, rng):
     return Bags.from_arrays(rng.normal(size=(len(groups), 3)), groups, counts)
 
 
-def objective_of(method, networks, at_once, loss=proportion_loss):
+def objective_of(method, networks, at_once):
     """The method's objective with copies of the networks, whose rate of one makes a step the gradient itself."""
     players = [
         Player(copy.deepcopy(network), lambda p: torch.optim.SGD(p, 1.0), FABRIC, at_once) for network in networks
     ]
     if method is DLLP:
-        return ProportionObjective(classifier=players[0], proportion_loss=loss, terms=[Entropy(weight=0.1)])
+        return ProportionObjective(classifier=players[0], terms=[Entropy(weight=0.1)])
     return AdversarialObjective(
         classifier=players[0],
         generator=players[1],
-        proportion_loss=loss,
         proportion_weight=3.0,
         generator_loss=GENERATOR_LOSSES["feature_matching_pull_away"],
         noise=NOISES["normal"],
@@ -48,8 +47,8 @@ def objective_of(method, networks, at_once, loss=proportion_loss):
 
 
 def gradients(method, bags, networks, at_once, loss=proportion_loss):
-    objective = objective_of(method, networks, at_once, loss)
-    batch = BagDataset(bags, at_once=at_once).batch(range(bags.n_bags))
+    objective = objective_of(method, networks, at_once)
+    batch = BagDataset(bags, at_once=at_once, loss=loss).batch(range(bags.n_bags))
     torch.manual_seed(0)
     objective.step(batch)
     return [

@@ -53,7 +53,6 @@ def test_every_player_moves_and_the_step_improves_what_each_wants(bags, kind):
     players = [Player(network, lambda p: torch.optim.SGD(p, 0.01), FABRIC) for network in networks]
     objective = CriticObjective(
         **dict(zip(("classifier", "critic", "generator"), players, strict=True)),
-        proportion_loss=proportion_loss,
         proportion_weight=2.0,
         noise=NOISES["uniform"],
         noise_size=5,

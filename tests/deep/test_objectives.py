@@ -18,7 +18,7 @@ from llpgan.deep.losses import (
     sampling_correction,
 )
 from llpgan.deep.networks import mlp_generator
-from llpgan.deep.objectives import GENERATOR_LOSSES, NOISES, AdversarialObjective, ProportionObjective, bag_loss
+from llpgan.deep.objectives import GENERATOR_LOSSES, NOISES, AdversarialObjective, ProportionObjective
 from llpgan.deep.terms import Entropy
 from tests.plain import plain_mlp
 
@@ -38,7 +38,6 @@ def adversarial(generator_loss="feature_matching", weight=2.0):
     return AdversarialObjective(
         classifier=player(plain_mlp((3,), 2)),
         generator=player(mlp_generator((3,), 5)),
-        proportion_loss=proportion_loss,
         proportion_weight=weight,
         generator_loss=GENERATOR_LOSSES[generator_loss],
         noise=NOISES["uniform"],
@@ -79,9 +78,7 @@ def test_dllp_takes_the_step_of_its_loss(bags):
     loss = loss - 0.5 * (posterior * posterior.log()).sum(1).mean()
     gradients = torch.autograd.grad(loss, list(network.parameters()))
     expected = [p.detach() - 0.1 * g for p, g in zip(network.parameters(), gradients, strict=True)]
-    objective = ProportionObjective(
-        classifier=player(network), proportion_loss=proportion_loss, terms=[Entropy(weight=0.5)]
-    )
+    objective = ProportionObjective(classifier=player(network), terms=[Entropy(weight=0.5)])
     objective.step(batch)
     for parameter, value in zip(network.parameters(), expected, strict=True):
         torch.testing.assert_close(parameter.detach(), value)
@@ -218,8 +215,9 @@ def test_samples_from_bags_are_freed_of_their_bias_in_the_exact_loss_alone(bags)
     sampled = BagDataset(bags, mini_bag_size=4).batch(range(10), np.random.default_rng(0))
     logits = torch.randn(len(sampled.bag_index), 2) * 3
     plain = proportion_loss(logits, sampled.bag_index, sampled.proportions)
-    bias = sampling_correction(logits, sampled.bag_index, sampled.proportions, sampled.full_sizes)
+    full_sizes = torch.from_numpy(bags.sizes[:10].copy())
+    bias = sampling_correction(logits, sampled.bag_index, sampled.proportions, full_sizes)
     assert bias > 0
-    torch.testing.assert_close(bag_loss(proportion_loss, logits, sampled), plain - bias)
-    bound = proportion_bound(logits, sampled.bag_index, sampled.proportions)
-    assert bag_loss(proportion_bound, logits, sampled) == bound
+    torch.testing.assert_close(sampled.loss(logits, sampled.bag_index, sampled.proportions), plain - bias)
+    of_users = BagDataset(bags, mini_bag_size=4, loss=proportion_bound).batch(range(10), np.random.default_rng(0))
+    assert of_users.loss is proportion_bound

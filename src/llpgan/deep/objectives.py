@@ -13,21 +13,14 @@ from llpgan.deep.chunks import Player, minimise
 from llpgan.deep.images import Scaling
 from llpgan.deep.losses import (
     PROPORTION_LOSSES,
-    BagLoss,
-    ProportionLoss,
     fake_loss,
     feature_matching,
     instance_entropy,
-    log_bag_means,
     nonsaturating_loss,
-    proportion_loss,
     pull_away,
     real_loss,
-    sampling_correction,
     saturating_loss,
 )
-from llpgan.deep.losses.bag_losses import interval_loss, subset_losses
-from llpgan.deep.losses.label_noise import forward_corrected_loss
 from llpgan.deep.networks import Output
 from llpgan.deep.terms import INSTANCE_TERMS, InstanceTerm, keep_statistics
 
@@ -53,14 +46,12 @@ class Objective(Protocol):
 
 @dataclass(kw_only=True, eq=False)
 class BagObjective:
-    """What all objectives have in common: a classifier, a loss of bags, and terms on single instances.
+    """What all objectives have in common: a classifier, and terms on single instances.
 
     Parameters
     ----------
     classifier : Player
         The network that classifies instances.
-    proportion_loss : ProportionLoss
-        The loss of a step's bags.
     terms : sequence of InstanceTerm
         Added to the loss of bags.
     term_scale : float
@@ -68,7 +59,6 @@ class BagObjective:
     """
 
     classifier: Player
-    proportion_loss: ProportionLoss
     terms: Sequence[InstanceTerm] = ()
     term_scale: float = 1.0
     _progress: float = 0.0
@@ -84,7 +74,7 @@ class BagObjective:
 
     def fit_to_bags(self, batch: BagBatch, logits: Tensor) -> tuple[Tensor, Losses]:
         """The loss of bags with all terms, and each of them by name."""
-        total = bag_loss(self.proportion_loss, logits, batch)
+        total = batch.loss(logits, batch.bag_index, batch.proportions)
         losses = {"proportion_loss": total}
         for term in self.terms:
             losses[term.column] = term(self.classifier, batch, logits)
@@ -160,47 +150,6 @@ class AdversarialObjective(Game):
         total, losses = self.fit_to_bags(batch, real.logits)
         minimise(game["real_loss"] + game["fake_loss"] + self.proportion_weight * total, self.classifier)
         return losses | game
-
-
-def allowed_loss(logits: Tensor, batch: BagBatch) -> Tensor:
-    """The loss of bags of which less is known than all shares; see :mod:`llpgan.bags.known_shares`.
-
-    Its gradient is that of the cross-entropy with the nearest allowed shares as targets. Their own entropy, which
-    has no gradient, is left out, as it is left out of the cross-entropy of known shares. Bags of which shares
-    within a subset of the classes are known have the loss of these.
-    """
-    assert batch.share_constraints is not None
-    log_posterior = logits.log_softmax(1)
-    if batch.log_weights is not None:
-        log_posterior = log_posterior + batch.log_weights[:, None]
-    log_means = log_bag_means(log_posterior, batch.bag_index, len(batch.proportions))
-    nearest = batch.share_constraints.targets(log_means.detach().double().exp().cpu().numpy())
-    losses = -(torch.from_numpy(nearest).to(log_means) * log_means).sum(1)
-    if batch.share_constraints.within is not None:
-        within = torch.from_numpy(batch.share_constraints.within).to(log_means)
-        losses = torch.where(within.isnan().all(1), losses, subset_losses(log_means, within))
-    return losses.mean() if batch.bag_weights is None else (losses * batch.bag_weights).mean()
-
-
-def bag_loss(loss: ProportionLoss, logits: Tensor, batch: BagBatch) -> Tensor:
-    """A proportion loss of a batch; where it has samples from bags, the exact one without their bias.
-
-    Batches made for another loss have that loss: mixed bags the interval loss, grouped bags the corrected one.
-    """
-    if batch.margins is not None:
-        return interval_loss(logits, batch.bag_index, batch.proportions, batch.margins)
-    if batch.slot_rows is not None and batch.slot_weights is not None:
-        return forward_corrected_loss(logits, batch.bag_index, batch.slot_rows, batch.slot_weights)
-    if batch.share_constraints is not None:
-        return allowed_loss(logits, batch)
-    if batch.log_weights is not None or batch.bag_weights is not None:
-        return proportion_loss(logits, batch.bag_index, batch.proportions, batch.log_weights, batch.bag_weights)
-    if isinstance(loss, BagLoss):
-        return loss(logits, batch.bag_index, batch.proportions, batch.full_sizes)
-    found = loss(logits, batch.bag_index, batch.proportions)
-    if loss is not proportion_loss or batch.full_sizes is None:
-        return found
-    return found - sampling_correction(logits, batch.bag_index, batch.proportions, batch.full_sizes)
 
 
 def uniform_noise(n: int, size: int, device: torch.device) -> Tensor:

@@ -21,7 +21,7 @@ from torch.optim import Optimizer
 
 from llpgan.bags import Bags, fit_warnings
 from llpgan.bags.fit_warnings import Watcher, refuse_lost, sample_rows
-from llpgan.deep.batches import BagDataset, default_bags_per_step, photo_bags_a_step
+from llpgan.deep.batches import BagDataset, Rows, default_bags_per_step, photo_bags_a_step
 from llpgan.deep.chunks import Player, as_tensor, mixes_instances, refuse_batch_norm
 from llpgan.deep.devices import Ranks, choose_precision, launch_ranks, select_device
 from llpgan.deep.epochs import EpochHistory
@@ -195,7 +195,11 @@ def split_bags(
 ) -> tuple[BagDataset, BagDataset | None]:
     """The bags to train with, and those that judge each epoch: given, or a share of them drawn at random."""
     training = partial(
-        BagDataset, at_once=model.max_instances_per_step, mini_bag_size=model.mini_bag_size, share=ranks.share
+        model._make_dataset,
+        at_once=model.max_instances_per_step,
+        mini_bag_size=model.mini_bag_size,
+        share=ranks.share,
+        loss=model.bag_loss(),
     )
     if held_out is not None:
         if held_out.classes.tolist() != bags.classes.tolist():
@@ -517,7 +521,7 @@ class DeepClassifier(LLPClassifier):
         fabric = self._fabric()
         ranks = Ranks(fabric)
         seed = ranks.from_first(self._seed)
-        training, held_out_bags = self._split(bags, held_out, seed, ranks)
+        training, held_out_bags = split_bags(self, bags, held_out, seed, ranks)
         calibrates = self._calibrates(training)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
@@ -724,9 +728,8 @@ class DeepClassifier(LLPClassifier):
         return []
 
     def _fit_to_bags(self, bags: Bags) -> dict[str, Any]:
-        """What an objective needs of the loss of bags and its terms."""
+        """The terms of an objective, and their scale."""
         return {
-            "proportion_loss": self.bag_loss(),
             "terms": terms_in_training(self, bags),
             "term_scale": self._loss_scale(bags),
         }
@@ -740,11 +743,9 @@ class DeepClassifier(LLPClassifier):
         make = partial(make_optimizer, self, has_norm=mixes_instances(network))
         return Player(network, make, fabric, self.max_instances_per_step)
 
-    def _split(
-        self, bags: Bags, held_out: Bags | None, seed: int, ranks: Ranks
-    ) -> tuple[BagDataset, BagDataset | None]:
-        """The bags to train with, and those that judge each epoch."""
-        return split_bags(self, bags, held_out, seed, ranks)
+    def _make_dataset(self, bags: Bags, which: Rows | None = None, **settings: Any) -> BagDataset:
+        """The bags to train with, as batches."""
+        return BagDataset(bags, which, **settings)
 
     def _seed(self) -> int:
         if self.checkpoint is not None and not isinstance(self.random_state, Integral):

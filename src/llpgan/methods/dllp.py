@@ -2,14 +2,13 @@
 
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from lightning_fabric import Fabric
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from llpgan.bags import Bags
-from llpgan.deep.batches import BagDataset, GroupedBags, MixedBags
-from llpgan.deep.devices import Ranks
+from llpgan.deep.batches import BagDataset, Rows
 from llpgan.deep.images import AUGMENTATIONS, Augment
 from llpgan.deep.losses import ProportionLoss
 from llpgan.deep.losses.counts import HEADS, CountLoss
@@ -17,6 +16,7 @@ from llpgan.deep.losses.moments import FORMS, MomentLoss
 from llpgan.deep.losses.self_labels import TransportLoss
 from llpgan.deep.objectives import Objective, ProportionObjective
 from llpgan.deep.terms import Entropy, InstanceTerm, SelfTraining, Smoothness
+from llpgan.deep.transforms import GroupedBags, MixedBags
 from llpgan.methods.deep import DeepClassifier
 
 
@@ -513,19 +513,9 @@ class MixBag(DLLPVariant):
         "mini_bag_size": [None],
     }
 
-    def _split(
-        self, bags: Bags, held_out: Bags | None, seed: int, ranks: Ranks
-    ) -> tuple[BagDataset, BagDataset | None]:
-        training, judging = super()._split(bags, held_out, seed, ranks)
-        mixed = MixedBags(
-            training.bags,
-            training.which,
-            mix_probability=self.mix_probability,
-            confidence=self.confidence,
-            at_once=training.at_once,
-            share=training.share,
-        )
-        return mixed, judging
+    def _make_dataset(self, bags: Bags, which: Rows | None = None, **settings: Any) -> BagDataset:
+        mixing = {"mix_probability": self.mix_probability, "confidence": self.confidence}
+        return MixedBags(bags, which, **mixing, **settings)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -575,16 +565,5 @@ class LLPFC(DLLPVariant):
     def _fewest_bags(self, bags: Bags) -> int:
         return bags.n_classes
 
-    def _split(
-        self, bags: Bags, held_out: Bags | None, seed: int, ranks: Ranks
-    ) -> tuple[BagDataset, BagDataset | None]:
-        training, judging = super()._split(bags, held_out, seed, ranks)
-        grouped = GroupedBags(
-            training.bags,
-            training.which,
-            regroup_every=self.regroup_every,
-            at_once=training.at_once,
-            mini_bag_size=training.mini_bag_size,
-            share=training.share,
-        )
-        return grouped, judging
+    def _make_dataset(self, bags: Bags, which: Rows | None = None, **settings: Any) -> BagDataset:
+        return GroupedBags(bags, which, regroup_every=self.regroup_every, **settings)

@@ -22,7 +22,7 @@ def objective_with(term, network, bags, at_once=None, precision="64-true"):
     fabric = Fabric(accelerator="cpu", devices=1, precision=precision)
     scaled = torch.nn.Sequential(Scaling.from_instances(bags.instances), copy.deepcopy(network))
     player = Player(scaled, lambda p: torch.optim.SGD(p, 1.0), fabric, at_once)
-    return ProportionObjective(classifier=player, proportion_loss=proportion_loss, terms=[term])
+    return ProportionObjective(classifier=player, terms=[term])
 
 
 def objective_of(network, bags, at_once=None, weight=0.5, precision="64-true"):

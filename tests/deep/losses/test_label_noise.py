@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from llpgan.deep.losses.label_noise import forward_corrected_loss, group_weights, grouped_targets, transitions
+from llpgan.deep.transforms import forward_corrected_loss, group_weights, grouped_targets, transitions
 from tests.deep.losses.oracle_bags import in_both_precisions, labelled, members
 
 
@@ -42,7 +42,7 @@ def test_a_class_that_a_group_does_not_have_is_in_none_of_its_bags():
     np.testing.assert_array_equal(found, [[0.5, 0.0], [0.5, 0.0]])
 
 
-def plain_forward_corrected(logits, bag_index, rows, weights):
+def plain_forward_corrected(logits, bag_index, proportions, rows, weights):
     total = 0.0
     for bag, (row, weight) in enumerate(zip(rows.tolist(), weights.tolist(), strict=True)):
         if weight:
@@ -53,10 +53,10 @@ def plain_forward_corrected(logits, bag_index, rows, weights):
 
 
 def noisy(dtype):
-    """Logits, bags, rows of transitions (one with a zero), and weights (one of them zero)."""
-    logits, bag_index, _ = labelled(dtype)
+    """Logits, bags, proportions, rows of transitions (one with a zero), and weights (one of them zero)."""
+    logits, bag_index, proportions = labelled(dtype)
     rows = torch.tensor([[0.5, 0.0, 0.2], [0.3, 0.9, 0.1], [0.0, 0.0, 0.0]], dtype=dtype)
-    return logits, bag_index, rows, torch.tensor([1.2, 1.8, 0.0], dtype=dtype)
+    return logits, bag_index, proportions, rows, torch.tensor([1.2, 1.8, 0.0], dtype=dtype)
 
 
 @in_both_precisions
@@ -95,6 +95,7 @@ def test_the_loss_is_least_where_the_posterior_is_right():
     optimiser = torch.optim.Adam([logits], 0.3)
     for _ in range(60):
         optimiser.zero_grad()
-        forward_corrected_loss(logits[kinds], bag_index, rows, torch.ones(2, dtype=torch.float64)).backward()
+        weights = torch.ones(2, dtype=torch.float64)
+        forward_corrected_loss(logits[kinds], bag_index, rows, rows, weights).backward()
         optimiser.step()
     assert logits.softmax(1).diagonal().min() > 0.95

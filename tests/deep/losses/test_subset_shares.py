@@ -7,7 +7,6 @@ import torch
 from llpgan import Bags
 from llpgan.deep.batches import BagDataset
 from llpgan.deep.losses.bag_losses import subset_losses
-from llpgan.deep.objectives import allowed_loss
 
 NAN = float("nan")
 
@@ -33,7 +32,8 @@ def test_a_batch_of_full_vectors_and_subsets_has_the_loss_of_each():
     shares = {"a": [0.4, 0.6, NAN], "b": [0.2, 0.3, 0.5]}
     bags = Bags.from_arrays(np.eye(3), ["a", "a", "b"], shares, within=True)
     logits = torch.randn(3, 3, generator=torch.manual_seed(0), requires_grad=True)
-    loss = allowed_loss(logits, BagDataset(bags).batch([0, 1]))
+    batch = BagDataset(bags).batch([0, 1])
+    loss = batch.loss(logits, batch.bag_index, batch.proportions)
     means = bags.means(logits.detach().softmax(1).double().numpy())
     inside = means[0, :2] / means[0, :2].sum()
     expected = -(np.array([0.4, 0.6]) @ np.log(inside) + np.array(shares["b"]) @ np.log(means[1])) / 2

@@ -2,7 +2,6 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from statistics import NormalDist
 from typing import ClassVar, Self
 
 import numpy as np
@@ -10,6 +9,8 @@ import torch
 import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor
+
+from llpgan.bags.known_shares import KnownShares
 
 _NEGLIGIBLE = 80.0
 NEVER = -1e30  # the log of a probability of zero; finite, so that it has a gradient, which is zero
@@ -234,7 +235,7 @@ def log_bag_means(log_values: Tensor, bag_index: Tensor, n_bags: int) -> Tensor:
     empty = log_values.new_full((n_bags, log_values.shape[1]), -torch.inf)
     peak = empty.scatter_reduce(0, index, log_values.detach(), "amax")
     total = torch.zeros_like(empty).index_add(0, bag_index, (log_values - peak[bag_index]).exp())
-    return total.log() + peak - _bag_sizes(bag_index, log_values, n_bags).log()
+    return total.log() + peak - bag_sizes(bag_index, n_bags).to(total.dtype)[:, None].log()
 
 
 def bag_means(values: Tensor, bag_index: Tensor, n_bags: int) -> Tensor:
@@ -255,7 +256,7 @@ def bag_means(values: Tensor, bag_index: Tensor, n_bags: int) -> Tensor:
         The means.
     """
     total = values.new_zeros(n_bags, values.shape[1]).index_add(0, bag_index, values)
-    return total / _bag_sizes(bag_index, values, n_bags)
+    return total / bag_sizes(bag_index, n_bags).to(values.dtype)[:, None]
 
 
 def proportion_loss(
@@ -264,6 +265,7 @@ def proportion_loss(
     proportions: Tensor,
     log_weights: Tensor | None = None,
     bag_weights: Tensor | None = None,
+    full_sizes: Tensor | None = None,
 ) -> Tensor:
     """Compute the exact cross-entropy of bags, −mean_i p_i · log p̄_i, where p̄_i is the mean posterior of bag i.
 
@@ -279,18 +281,25 @@ def proportion_loss(
         The logarithms of the weights of the instances, whose mean in each bag is one. None means equal weights.
     bag_weights : Tensor of shape (n_bags,), default=None
         The weight of each bag in the mean. None means equal weights.
+    full_sizes : Tensor of shape (n_bags,), default=None
+        The sizes of the bags of which the instances are samples; the loss is then corrected by
+        :func:`sampling_correction`. None means whole bags.
 
     Returns
     -------
     Tensor of shape ()
         The loss.
     """
+    losses = -(proportions * _weighted_log_means(logits, bag_index, len(proportions), log_weights)).sum(1)
+    loss = losses.mean() if bag_weights is None else (losses * bag_weights).mean()
+    return loss if full_sizes is None else loss - sampling_correction(logits, bag_index, proportions, full_sizes)
+
+
+def _weighted_log_means(logits: Tensor, bag_index: Tensor, n_bags: int, log_weights: Tensor | None) -> Tensor:
     log_posterior = logits.log_softmax(1)
     if log_weights is not None:
         log_posterior = log_posterior + log_weights[:, None]
-    log_means = log_bag_means(log_posterior, bag_index, len(proportions))
-    losses = -(proportions * log_means).sum(1)
-    return losses.mean() if bag_weights is None else (losses * bag_weights).mean()
+    return log_bag_means(log_posterior, bag_index, n_bags)
 
 
 def sampling_correction(logits: Tensor, bag_index: Tensor, proportions: Tensor, full_sizes: Tensor) -> Tensor:
@@ -320,7 +329,7 @@ def sampling_correction(logits: Tensor, bag_index: Tensor, proportions: Tensor, 
     n_bags = len(proportions)
     log_posterior = logits.log_softmax(1)
     relative = (log_posterior - log_bag_means(log_posterior, bag_index, n_bags)[bag_index]).exp()
-    sizes = _bag_sizes(bag_index, logits, n_bags)
+    sizes = bag_sizes(bag_index, n_bags).to(logits.dtype)[:, None]
     unbiased = sizes / (sizes - 1).clamp(min=1)
     variance = (bag_means(relative.square(), bag_index, n_bags) - 1) * unbiased
     bias = variance * (1 - sizes / full_sizes[:, None]) / (2 * sizes)
@@ -446,10 +455,6 @@ def pull_away(features: Tensor) -> Tensor:
     return others.square().sum() / (n * (n - 1))
 
 
-def _bag_sizes(bag_index: Tensor, like: Tensor, n_bags: int) -> Tensor:
-    return torch.bincount(bag_index, minlength=n_bags).to(like.dtype)[:, None]
-
-
 Table = NDArray[np.float64]
 
 
@@ -529,6 +534,29 @@ def undo_bound(probabilities: Table, bag_size: float, prior: Table) -> Table:
     return posterior / posterior.sum(axis=1, keepdims=True)
 
 
+def allowed_loss(
+    logits: Tensor,
+    bag_index: Tensor,
+    proportions: Tensor,
+    share_constraints: KnownShares,
+    log_weights: Tensor | None = None,
+    bag_weights: Tensor | None = None,
+) -> Tensor:
+    """The loss of bags of which less is known than all shares; see :mod:`llpgan.bags.known_shares`.
+
+    Its gradient is that of the cross-entropy with the nearest allowed shares as targets. Their own entropy, which
+    has no gradient, is left out, as it is left out of the cross-entropy of known shares. Bags of which shares
+    within a subset of the classes are known have the loss of these.
+    """
+    log_means = _weighted_log_means(logits, bag_index, len(proportions), log_weights)
+    nearest = share_constraints.targets(log_means.detach().double().exp().cpu().numpy())
+    losses = -(torch.from_numpy(nearest).to(log_means) * log_means).sum(1)
+    if share_constraints.within is not None:
+        within = torch.from_numpy(share_constraints.within).to(log_means)
+        losses = torch.where(within.isnan().all(1), losses, subset_losses(log_means, within))
+    return losses.mean() if bag_weights is None else (losses * bag_weights).mean()
+
+
 def subset_losses(log_means: Tensor, within: Tensor) -> Tensor:
     """−Σ_{k in S} r_k log(p̄_k / Σ_{j in S} p̄_j) of each bag; see :mod:`llpgan.bags.known_shares`.
 
@@ -553,70 +581,3 @@ def subset_losses(log_means: Tensor, within: Tensor) -> Tensor:
     left_out = outside & ~outside.all(1, keepdim=True)
     log_mass = log_means.masked_fill(left_out, -torch.inf).logsumexp(1, keepdim=True)
     return -(within.nan_to_num() * (log_means - log_mass)).sum(1)
-
-
-Array = NDArray[np.float64]
-
-
-def interval_loss(logits: Tensor, bag_index: Tensor, proportions: Tensor, margins: Tensor) -> Tensor:
-    """−mean_i Σ_k 1[|p̄_ik − p_ik| ≥ h_ik] · p_ik log p̄_ik.
-
-    The proportion loss without the classes whose mean prediction lies within the margin. With margins of zero it
-    is the proportion loss.
-
-    Parameters
-    ----------
-    logits, bag_index, proportions
-        As in :class:`~llpgan.deep.losses.bag_losses.BagLoss`.
-    margins : Tensor of shape (n_bags, n_classes)
-        h, half the width of the interval around each proportion.
-
-    Returns
-    -------
-    Tensor without dimensions
-
-    References
-    ----------
-    Asanomi, Matsuo, Suehiro and Bise, "MixBag: bag-level data augmentation for learning from label proportions",
-    2023.
-    """
-    log_means = log_bag_means(logits.log_softmax(1), bag_index, len(proportions))
-    missed = (log_means.detach().exp() - proportions).abs() >= margins
-    return -(torch.where(missed, proportions, 0.0) * log_means).sum(1).mean()
-
-
-def mixed_proportions(
-    proportions: tuple[Array, Array], taken: tuple[int, int], sizes: tuple[int, int], confidence: float
-) -> tuple[Array, Array]:
-    """What is known of a bag mixed from samples of two: its expected proportions, and their margins.
-
-    A sample of g of m without replacement has class shares with the mean p and the variance p(1 − p)/g · (m −
-    g)/(m − 1).
-
-    Parameters
-    ----------
-    proportions : pair of arrays of shape (n_classes,)
-        Of both bags.
-    taken, sizes : pair of int
-        How many instances each gives, of how many it has.
-    confidence : float
-        Of the interval, by the normal law: 0.99 for ± 2.58 standard deviations.
-
-    Returns
-    -------
-    expected, margins : array of shape (n_classes,)
-
-    Examples
-    --------
-    All of one bag and nothing of the other leave no doubt:
-
-    >>> known, none = np.array([0.25, 0.75]), np.array([1.0, 0.0])
-    >>> mixed_proportions((known, none), taken=(4, 0), sizes=(4, 4), confidence=0.99)
-    (array([0.25, 0.75]), array([0., 0.]))
-    """
-    total = sum(taken)
-    given, full = np.array(taken)[:, None], np.array(sizes)[:, None]
-    shares = np.stack(proportions)
-    variances = given * shares * (1 - shares) * (full - given) / np.maximum(full - 1, 1)
-    deviations = np.sqrt(variances.sum(0)) / total
-    return (given * shares).sum(0) / total, NormalDist().inv_cdf((1 + confidence) / 2) * deviations

@@ -17,7 +17,6 @@ from llpgan.deep.losses.bag_losses import (
     log_sum,
     merges,
     proportion_loss,
-    sampling_correction,
     whole_counts,
 )
 from llpgan.utils.arrays import require, require_whole
@@ -109,9 +108,7 @@ def moment_loss(
     order = min(order, int(sizes.max()))
     n_orders = sizes.clamp(max=order)[:, None]
     shares = proportions / n_orders  # the first order is one of so many
-    first = proportion_loss(logits, bag_index, shares)
-    if full_sizes is not None:
-        first = first - sampling_correction(logits, bag_index, shares, full_sizes)
+    first = proportion_loss(logits, bag_index, shares, full_sizes=full_sizes)
     if order == 1:
         return first
     counts = whole_counts(proportions, sizes if full_sizes is None else full_sizes)

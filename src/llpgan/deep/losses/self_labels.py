@@ -12,7 +12,6 @@ from llpgan.deep.losses.bag_losses import (
     bag_sizes,
     log_bag_means,
     proportion_loss,
-    sampling_correction,
     whole_counts,
 )
 from llpgan.utils.arrays import (
@@ -59,9 +58,7 @@ class TransportLoss(BagLoss):
         self, logits: Tensor, bag_index: Tensor, proportions: Tensor, full_sizes: Tensor | None = None
     ) -> Tensor:
         """The weighted sum of both losses."""
-        exact = proportion_loss(logits, bag_index, proportions)
-        if full_sizes is not None:
-            exact = exact - sampling_correction(logits, bag_index, proportions, full_sizes)
+        exact = proportion_loss(logits, bag_index, proportions, full_sizes=full_sizes)
         if self.weight == 0:
             return exact
         plan = transport_plan(logits, bag_index, proportions, self.epsilon, self.relaxation, self.n_iterations)
@@ -178,9 +175,7 @@ class AssignmentLoss(BagLoss):
         self, logits: Tensor, bag_index: Tensor, proportions: Tensor, full_sizes: Tensor | None = None
     ) -> Tensor:
         """The weighted sum of both losses."""
-        exact = proportion_loss(logits, bag_index, proportions)
-        if full_sizes is not None:
-            exact = exact - sampling_correction(logits, bag_index, proportions, full_sizes)
+        exact = proportion_loss(logits, bag_index, proportions, full_sizes=full_sizes)
         if self.weight == 0:
             return exact
         labels = assign_labels(logits, bag_index, proportions)
