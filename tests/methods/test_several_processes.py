@@ -8,32 +8,46 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from llpgan import BagLogistic, Bags, MeanMap
+from llpgan import AutoLLP, BagBoosting, BagLogistic, Bags, MeanMap
+from llpgan.methods import boosting
 from llpgan.methods.refinement import Refinement
 from llpgan.tables.store import open_store, store_bags
 from llpgan.utils.workers import divide_bags
 from tests.deep.test_distributed import script_of, torchrun
 
+FEW_TREES = {"max_rounds": 8, "n_models": 3, "random_state": 0}
 METHODS = {
     "BagLogistic": BagLogistic(n_resamples=5, random_state=0),
     "BagLogistic, refined": BagLogistic(n_resamples=5, refine=True, random_state=0),
     "BagLogistic, refined by 1.5": BagLogistic(n_resamples=5, refine=Refinement(rounds=3), random_state=0),
     "BagLogistic, components": BagLogistic(n_resamples=2, n_components=2, random_state=0),
     "MeanMap": MeanMap(),
+    "BagBoosting": BagBoosting(**FEW_TREES, bag_shift="covariate"),
+    "BagBoosting, label shift": BagBoosting(**FEW_TREES, bag_shift="label"),
+    "BagBoosting in blocks": BagBoosting(**FEW_TREES, bag_shift="covariate"),
+    "BagBoosting in blocks, label shift": BagBoosting(**FEW_TREES, bag_shift="label"),
+    "AutoLLP": AutoLLP(time_limit=None, random_state=0),
 }
 TRAINING = """
     import sys
     import numpy as np
-    from sklearn.base import clone
     from llpgan.tables.store import open_store
     from llpgan.utils.workers import is_first_process
-    from tests.methods.test_several_processes import BAGS, METHODS
-    for data in ("stored", *BAGS):
+    from tests.methods.test_several_processes import BAGS, CASES, trained
+    for data, name in CASES:
         bags = open_store(f"{sys.argv[1]}/store") if data == "stored" else BAGS[data]()
-        for name, method in METHODS.items():
-            found = clone(method).fit_bags(bags).predict_encoded(bags.instances)
-            np.save(f"{sys.argv[1]}/{data}, {name}, {int(is_first_process())}.npy", found)
+        found = trained(name, bags).predict_encoded(bags.instances)
+        np.save(f"{sys.argv[1]}/{data}, {name}, {int(is_first_process())}.npy", found)
 """
+
+
+def trained(name, bags):
+    """A method, trained; "in blocks" means that fewer rows than there are choose splits."""
+    with pytest.MonkeyPatch.context() as patch:
+        if "in blocks" in name:
+            patch.setattr(boosting, "_ROWS_A_BLOCK", 300)
+            patch.setattr(boosting, "ROWS_FOR_SPLITS", 1999)
+        return clone(METHODS[name]).fit_bags(bags)
 
 
 def ragged_bags(n_classes=2, n_rows=5000):
@@ -48,6 +62,14 @@ def ragged_bags(n_classes=2, n_rows=5000):
 
 
 BAGS = {"two classes": ragged_bags, "three classes": lambda: ragged_bags(n_classes=3)}
+CASES = [
+    *(("stored", name) for name in METHODS),
+    *(("two classes", name) for name in ("BagLogistic", "MeanMap", "BagBoosting", "BagBoosting, label shift")),
+    *(
+        ("three classes", name)
+        for name in ("BagLogistic, refined", "MeanMap", "BagBoosting in blocks, label shift")
+    ),
+]
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 7])
@@ -80,11 +102,10 @@ def folder(tmp_path_factory):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("data", ["stored", *BAGS])
-@pytest.mark.parametrize("name", METHODS)
-def test_two_processes_predict_as_one(name, data, folder):
+@pytest.mark.parametrize(("data", "name"), CASES)
+def test_two_processes_predict_as_one(data, name, folder):
     bags = open_store(folder / "store") if data == "stored" else BAGS[data]()
-    alone = clone(METHODS[name]).fit_bags(bags).predict_encoded(bags.instances)
+    alone = trained(name, bags).predict_encoded(bags.instances)
     first, second = (np.load(folder / f"{data}, {name}, {is_first}.npy") for is_first in (1, 0))
     assert np.array_equal(first, second)
     assert np.abs(first - alone).max() < 1e-6

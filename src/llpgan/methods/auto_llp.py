@@ -17,6 +17,7 @@ from llpgan.methods.bag_logistic import BagLogistic
 from llpgan.methods.base import LLPClassifier
 from llpgan.methods.boosting import bag_losses
 from llpgan.utils.arrays import Array
+from llpgan.utils.workers import find_workers, train_together
 
 _LEAST_RESAMPLES = 3
 _SHARE_FOR_TREES, _LEAST_SECONDS = 2 / 3, 1e-3  # of the time limit
@@ -97,6 +98,7 @@ class AutoLLP(LLPClassifier):
         "random_state": ["random_state"],
     }
 
+    @train_together
     def fit_bags(self, bags: Bags) -> Self:
         """Learn from bags.
 
@@ -131,7 +133,7 @@ class AutoLLP(LLPClassifier):
 
     def _train(self, bags: Bags, deadline: float) -> tuple[list[tuple[Any, float]], list[str]]:
         """Trees, a linear model or both, trained, how long each took, and which one there was no time for."""
-        seed = int(check_random_state(self.random_state).randint(2**31))
+        seed = find_workers().from_first(lambda: int(check_random_state(self.random_state).randint(2**31)))
         trees = BagBoosting(random_state=seed)
         if np.isfinite(deadline):
             trees.set_params(time_limit=max(_LEAST_SECONDS, _SHARE_FOR_TREES * (deadline - time.perf_counter())))
@@ -172,10 +174,11 @@ def _fit_in_time(
 ) -> tuple[LLPClassifier, float] | None:
     """Train with as many resamples as there is time for; None if not even for a few, unless needed."""
     if np.isfinite(deadline):
-        if time.perf_counter() >= deadline and not needed:
+        clock = find_workers().from_first  # of several workers, the clock of the first one counts
+        if clock(time.perf_counter) >= deadline and not needed:
             return None
         _, each = _fit_part(clone(linear).set_params(n_resamples=1), bags)
-        n_possible = int(min(linear.n_resamples, max(0.0, deadline - time.perf_counter()) / each))
+        n_possible = clock(lambda: int(min(linear.n_resamples, max(0.0, deadline - time.perf_counter()) / each)))
         if n_possible < _LEAST_RESAMPLES and not needed:
             return None
         linear.set_params(n_resamples=max(1, n_possible))

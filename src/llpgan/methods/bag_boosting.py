@@ -27,6 +27,7 @@ from llpgan.methods.boosting import (
 from llpgan.methods.diagnostics import shift_evidence
 from llpgan.methods.linear import ClassicalClassifier, one_blas_thread
 from llpgan.utils.arrays import Array
+from llpgan.utils.workers import find_workers, train_together
 
 SHIFTS = ("covariate", "label")
 _MOST_ROWS, _LEAST_ROWS, _LEAVES_OF_ROWS = 100, 4, 40
@@ -155,6 +156,7 @@ class BagBoosting(ClassicalClassifier):
         "random_state": ["random_state"],
     }
 
+    @train_together
     def fit_bags(self, bags: Bags) -> Self:
         """Learn from bags.
 
@@ -213,7 +215,7 @@ class BagBoosting(ClassicalClassifier):
         return TreeGrower(rows, self.max_leaves, self.min_rows or least, share, self.monotonic_cst)
 
     def _fit_ensemble(self, bags: Bags, started: float) -> Ensemble:
-        seed = int(check_random_state(self.random_state).randint(2**31))
+        seed = find_workers().from_first(lambda: int(check_random_state(self.random_state).randint(2**31)))
         by_bag = self.bag_shift_ == "covariate"
         rows = boosting_rows(bags, self._rows, lambda part: self._loss(part, bags), units_are_bags=by_bag)
         grower = self._grower(rows.split_features(), len(bags.bag_index))

@@ -1,9 +1,10 @@
 """Boosting rounds on bags: the trees' engine, the losses, and the choice of the number of rounds."""
 
+import operator
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NamedTuple, Protocol
 
 import lightgbm
@@ -13,6 +14,7 @@ from scipy.special import expit, softmax
 from llpgan.bags import Bags
 from llpgan.methods.linear import FeaturesOf, bag_runs
 from llpgan.utils.arrays import Array
+from llpgan.utils.workers import divide_bags, find_workers
 
 _BYTE = 256
 _ROWS_AT_ONCE = 2**14  # of predictions: their columns stay in a processor's cache
@@ -470,8 +472,10 @@ class BoostingBlock:
     ----------
     bags : Bags
         Without their instances if there are other blocks.
-    first_bag, first_row : int
-        How many bags, and rows, other blocks have before.
+    first_bag : int
+        How many bags other blocks have before.
+    rows : range or array of int
+        Which rows these are.
     loss : ShiftLoss
         Of these bags.
     for_splits : array of int or slice
@@ -482,44 +486,67 @@ class BoostingBlock:
 
     bags: Bags
     first_bag: int
-    first_row: int
+    rows: range | Array
     loss: ShiftLoss
     for_splits: Array | slice
     read: Callable[[], Array]
 
+    def find_bags(self, which: Array) -> Array:
+        """Of some bags, sorted, those of this block, by their places in it."""
+        return self._find(which, range(self.first_bag, self.first_bag + self.bags.n_bags))
+
+    def find_rows(self, which: Array) -> Array:
+        """The same of rows."""
+        return self._find(which, self.rows)
+
+    def _find(self, which: Array, here: range | Array) -> Array:
+        if isinstance(here, range):
+            return which[slice(*np.searchsorted(which, [here.start, here.stop]))] - here.start
+        return np.flatnonzero(np.isin(here, which, assume_unique=True))
+
 
 @dataclass(frozen=True, eq=False)
 class BoostingRows:
-    """All rows.
+    """All rows; of several workers, each has the blocks of some of the bags.
 
     Attributes
     ----------
     bags : Bags
         All bags.
     blocks : list of BoostingBlock
-        Their parts.
+        The parts of this worker.
     units_are_bags : bool
         Whether bags can be held out; else rows can.
+    are_kept : bool
+        Whether they are few enough to keep in memory what is computed of them. All of them then choose splits.
     """
 
     bags: Bags
     blocks: list[BoostingBlock]
     units_are_bags: bool
+    are_kept: bool
 
     @property
     def n_units(self) -> int:
         """How many units there are that can be held out."""
         return self.bags.n_bags if self.units_are_bags else len(self.bags.bag_index)
 
-    @property
-    def are_kept(self) -> bool:
-        """Whether they are few enough to keep in memory what is computed of them."""
-        return len(self.blocks) == 1
-
     def split_features(self) -> Array:
         """(n, n_features): the features of the rows that choose splits."""
         parts = [block.read()[block.for_splits] for block in self.blocks]
-        return parts[0] if self.are_kept else np.concatenate([part.astype(np.float32) for part in parts])
+        return self.gather(parts if self.are_kept else [part.astype(np.float32) for part in parts])
+
+    def gather(self, parts: Sequence[Array], to: int | None = None) -> Array:
+        """What is given for rows of each block, of all workers, in the order of rows; or for one worker only."""
+        workers = find_workers()
+        found = workers.gather(parts[0] if len(parts) == 1 else np.concatenate(parts), to)
+        if workers.count == 1 or not self.are_kept or not len(found):
+            return found
+        bounds = divide_bags(self.bags.sizes, workers.count)
+        share_of_row = np.searchsorted(bounds[1:], np.asarray(self.bags.bag_index), side="right")
+        in_order = np.empty_like(found)
+        in_order[np.argsort(share_of_row, kind="stable")] = found
+        return in_order
 
 
 def boosting_rows(bags: Bags, features_of: FeaturesOf, loss_of: LossOf, *, units_are_bags: bool) -> BoostingRows:
@@ -536,14 +563,18 @@ def boosting_rows(bags: Bags, features_of: FeaturesOf, loss_of: LossOf, *, units
     units_are_bags : bool
         Whether bags can be held out; else rows can.
     """
-    n_rows = len(bags.bag_index)
+    n_rows, share = len(bags.bag_index), find_workers().share(bags.sizes)
     if n_rows <= ROWS_FOR_SPLITS:
-        table = np.asfortranarray(features_of(bags.instances))
-        whole = BoostingBlock(bags, 0, 0, loss_of(bags), slice(None), lambda: table)
-        return BoostingRows(bags, [whole], units_are_bags)
+        rows: range | Array = range(n_rows)
+        if share != slice(0, bags.n_bags):
+            rows = np.flatnonzero((bags.bag_index >= share.start) & (bags.bag_index < share.stop))
+        part = bags if isinstance(rows, range) else bags.take_rows(rows)
+        table = np.asfortranarray(features_of(part.instances))
+        block = BoostingBlock(part, share.start, rows, loss_of(part), slice(None), lambda: table)
+        return BoostingRows(bags, [block], units_are_bags, are_kept=True)
     chosen = np.arange(ROWS_FOR_SPLITS) * n_rows // ROWS_FOR_SPLITS
     blocks = [_boosting_block(bags, part, features_of, loss_of, chosen) for part in bag_runs(bags, _ROWS_A_BLOCK)]
-    return BoostingRows(bags, blocks, units_are_bags)
+    return BoostingRows(bags, blocks, units_are_bags, are_kept=len(blocks) == 1 and find_workers().count == 1)
 
 
 def _boosting_block(
@@ -568,7 +599,7 @@ def _boosting_block(
     def read() -> Array:
         return features_of(bags.instances[bags.row_order[first:stop]])
 
-    return BoostingBlock(some, part.start, first, loss_of(some), for_splits, read)
+    return BoostingBlock(some, part.start, range(first, stop), loss_of(some), for_splits, read)
 
 
 N_PARTS = 5
@@ -639,7 +670,7 @@ def number_copies(rows: BoostingRows) -> Array:
         random = np.random.default_rng(0).integers(2**63, size=words.shape[1], dtype=np.uint64)
         odd = random * np.uint64(2) + np.uint64(1)
         hashes.append(((words ^ (words >> np.uint64(32))) * odd).sum(axis=1, dtype=np.uint64))
-    _, first, copies = np.unique(np.concatenate(hashes), return_index=True, return_inverse=True)
+    _, first, copies = np.unique(rows.gather(hashes), return_index=True, return_inverse=True)
     rank = np.empty(len(first), dtype=np.int64)
     rank[np.argsort(first)] = np.arange(len(first))
     return rank[copies]
@@ -659,6 +690,9 @@ def boost(
 ) -> Ensemble:
     """Boost one model for each held-out part, round by round, and keep the rounds that are best for it.
 
+    Several workers have some of the bags each. The trees of a model are grown by one of them, from the slopes of
+    all; the others get its trees. Leaf values follow from sums over the bags of all workers.
+
     Parameters
     ----------
     rows : BoostingRows
@@ -675,8 +709,9 @@ def boost(
     deadline : float, default=inf
         The time, by ``time.perf_counter``, after which no round should end. At least one round is grown.
     """
+    workers = find_workers()
     models = [
-        _Model(rows, grower, part, learning_rate, l2, seed + number)
+        _Model(rows, grower, part, learning_rate, l2, seed + number, owner=number % workers.count)
         for number, part in enumerate(parts or [np.array([], np.intp)])
     ]
     course, means = [], np.empty((0, rows.bags.n_classes))
@@ -685,8 +720,11 @@ def boost(
     most = max_rounds if parts else min(max_rounds, _BLIND_ROUNDS)
     n_grown, is_out_of_time, longest, last = 0, False, 0.0, time.perf_counter()
     while n_grown < most and not is_out_of_time:
-        for model in models:
-            model.choose_splits()
+        for first in range(0, len(models), workers.count):  # so that each worker grows the trees of one model
+            some = [(model, model.collect_slopes()) for model in models[first : first + workers.count]]
+            grown = workers.divide(lambda pair: pair[0].grow(pair[1]), some)
+            for (model, _), trees in zip(some, grown, strict=True):
+                model.take_trees(trees)
         for number, block in enumerate(rows.blocks):  # read once for all models
             features = block.read()
             for model in models:
@@ -703,12 +741,14 @@ def boost(
                 break
         now = time.perf_counter()
         longest, last = max(longest, now - last), now
-        is_out_of_time = now + longest > deadline
+        if np.isfinite(deadline):
+            is_out_of_time = workers.from_first(partial(operator.gt, now + longest, deadline))
     n_rounds = int(np.argmin(course)) if parts else n_grown
+    found = workers.divide(lambda model: (model.as_text(n_rounds), model.gains(n_rounds)), models)
     return Ensemble(
-        trees=[model.as_text(n_rounds) for model in models],
+        trees=[texts for texts, _ in found],
         starts=np.stack([model.start for model in models]),
-        gains=np.sum([model.gains(n_rounds) for model in models], axis=0),
+        gains=np.sum([gains for _, gains in found], axis=0),
         n_rounds=n_rounds,
         held_out_means=means,
         course=course,
@@ -765,40 +805,57 @@ class _Part:
 
 
 class _Model:
-    """One model of an ensemble: its trees so far, and the probabilities that it gives all rows."""
+    """One model of an ensemble: its trees so far, and the probabilities that it gives all rows.
+
+    Of several workers, the owner alone grows its trees.
+    """
 
     def __init__(
-        self, rows: BoostingRows, grower: TreeGrower, held_out: Array, learning_rate: float, l2: float, seed: int
+        self,
+        rows: BoostingRows,
+        grower: TreeGrower,
+        held_out: Array,
+        learning_rate: float,
+        l2: float,
+        seed: int,
+        owner: int = 0,
     ) -> None:
+        self._rows, self._owner = rows, owner
         self._learning_rate, self._l2, self._is_monotonic = learning_rate, l2, grower.is_monotonic
         self.parts = []
         for block in rows.blocks:
-            first = block.first_bag if rows.units_are_bags else block.first_row
-            n_units = block.bags.n_bags if rows.units_are_bags else len(block.bags.bag_index)
-            inside = held_out[slice(*np.searchsorted(held_out, [first, first + n_units]))] - first
+            inside = block.find_bags(held_out) if rows.units_are_bags else block.find_rows(held_out)
             self.parts.append(_Part(block, inside, keep=rows.are_kept))
         masks = [part.row_weights()[part.block.for_splits] for part in self.parts]
         totals = [
             np.bincount(part.block.bags.bag_index, part.row_weights() * part.block.bags.row_weights)
             for part in self.parts
         ]
-        shares = np.average(rows.bags.proportions, axis=0, weights=np.concatenate(totals))
+        bag_totals = find_workers().gather(np.concatenate(totals))
+        shares = np.average(rows.bags.proportions, axis=0, weights=bag_totals)
         self.start = prior_scores(shares)  # the shares of the classes in what is not held out
         for part in self.parts:
             part.start(self.start)
-        trained = np.flatnonzero(np.concatenate(masks)) if len(held_out) else None
+        trained = np.flatnonzero(rows.gather(masks)) if len(held_out) else None
+        is_owner, n_outputs = owner == find_workers().rank, len(self.start)
         self._outputs = [
-            Boosted(grower, trained, seed * len(self.start) + output) for output in range(len(self.start))
+            Boosted(grower, trained, seed * n_outputs + output) for output in range(n_outputs if is_owner else 0)
         ]
         self._trees: list[Tree | None] = []
         self._systems: dict[int, tuple[Array, Array]] = {}
         self._n_trees = [[0] * len(self.start)]  # after each round, of each output
 
-    def choose_splits(self) -> None:
-        """Grow a tree for each output."""
-        slopes = np.concatenate([part.step().slope[part.block.for_splits] for part in self.parts])
-        self._trees = [model.grow(slopes[:, output]) for output, model in enumerate(self._outputs)]
-        self._systems = {}
+    def collect_slopes(self) -> Array:
+        """The slopes of the rows that choose splits, at the owner."""
+        return self._rows.gather([part.step().slope[part.block.for_splits] for part in self.parts], self._owner)
+
+    def grow(self, slopes: Array) -> list[Tree | None]:
+        """A tree for each output, by the owner."""
+        return [model.grow(slopes[:, output]) for output, model in enumerate(self._outputs)]
+
+    def take_trees(self, trees: list[Tree | None]) -> None:
+        """Go on with these trees, whose leaves have no values yet."""
+        self._trees, self._systems = trees, {}
 
     def find_leaves(self, number: int, features: Array) -> None:
         """Keep the leaf of each row of a block, and add the block to Newton's systems of the leaves' values."""
@@ -819,14 +876,15 @@ class _Model:
         for output, tree in enumerate(self._trees):
             if tree is None:
                 continue
-            second, downwards = self._systems[output]
+            second, downwards = find_workers().sum(*self._systems[output])
             second = second + self._l2 * np.eye(len(tree.own))
             if self._is_monotonic:
                 length = tree.own @ downwards / (tree.own @ second @ tree.own)
                 values = self._learning_rate * max(0.0, float(length)) * tree.own
             else:
                 values = self._learning_rate * np.linalg.solve(second, downwards)
-            self._outputs[output].set_values(tree, values)
+            if self._outputs:
+                self._outputs[output].set_values(tree, values)
             for part in self.parts:
                 part.add(output, values)
         self._n_trees.append([model.n_trees for model in self._outputs])
@@ -855,13 +913,15 @@ class _Model:
 
 
 def _held_out_loss(models: Sequence[_Model]) -> float:
-    return float(np.concatenate([model.held_out_losses() for model in models]).mean())
+    losses = np.concatenate([model.held_out_losses() for model in models])
+    total, count = find_workers().sum(losses.sum(), len(losses))
+    return float(total / count)
 
 
 def _held_out_means(rows: BoostingRows, models: Sequence[_Model]) -> Array:
     """The mean over the models that have not seen a bag; NaN where all have."""
     if not rows.units_are_bags:
         return np.empty((0, rows.bags.n_classes))
-    total = np.sum([model.bag_means(rows.bags) for model in models], axis=0)
+    (total,) = find_workers().sum(np.sum([model.bag_means(rows.bags) for model in models], axis=0))
     n_models = total.sum(axis=1, keepdims=True)  # since the means of one model sum to one
     return np.asarray(np.where(n_models > 0, total / np.maximum(n_models, LEAST), np.nan))

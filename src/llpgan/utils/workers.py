@@ -106,9 +106,10 @@ class GlooWorkers(Workers):
         import torch
 
         lengths = self.largest(np.where(np.arange(self.count) == self.rank, len(rows), 0)).astype(int)
-        contents = np.zeros((int(lengths.max()), int(rows.nbytes // max(1, len(rows)))), np.uint8)
-        contents[: len(rows)] = np.ascontiguousarray(rows).view(np.uint8).reshape(len(rows), contents.shape[1])
-        mine = torch.from_numpy(contents)
+        row_bytes = rows.dtype.itemsize * int(np.prod(rows.shape[1:], dtype=np.int64))
+        padded = np.zeros((int(lengths.max()), row_bytes), np.uint8)
+        padded[: len(rows)] = np.ascontiguousarray(rows).view(np.uint8).reshape(len(rows), row_bytes)
+        mine = torch.from_numpy(padded)
         parts = [torch.empty_like(mine) for _ in range(self.count)] if to in (None, self.rank) else None
         if to is None:
             self._dist.all_gather(parts, mine, group=self._group)
