@@ -345,6 +345,7 @@ def _tabulate_people(model: LLPClassifier, election: Election, n: int = 8) -> Ta
 
 def _demonstrate_images(console: Console, picture: Path, random_state: int, epochs: int) -> None:
     from matplotlib.image import imsave
+    from threadpoolctl import threadpool_limits
 
     from llpgan.methods.llp_gan import LLPGAN  # loads torch
 
@@ -357,8 +358,9 @@ def _demonstrate_images(console: Console, picture: Path, random_state: int, epoc
         f"every bag has. Hidden: which digit an image shows. LLP-GAN learns to recognize digits and to draw "
         f"new ones.\n"
     )
-    model = LLPGAN(random_state=random_state, epochs=epochs, verbose=True).fit_bags(bags)
-    found = model.predict(digits.test_instances.reshape(shape))
+    with threadpool_limits(1):  # these networks are so small that threads wait for each other most of the time
+        model = LLPGAN(random_state=random_state, epochs=epochs, verbose=True).fit_bags(bags)
+        found = model.predict(digits.test_instances.reshape(shape))
     accuracy, commonest = float((found == digits.test_labels).mean()), np.bincount(digits.test_labels).max()
     console.print(
         f"\n[bold]{format_percent(accuracy)}[/bold] of {len(found)} new images are recognized correctly; guessing "
