@@ -1,10 +1,14 @@
 """``llpgan compare``: from two files to a table, a picture and the chosen model."""
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
 import pytest
 
 import llpgan
+from llpgan import Bags
 from llpgan.cli import main
-from llpgan.evaluation.compare import read_rows
+from llpgan.evaluation.compare import default_candidates, read_rows
 from tests.cli.test_main import files  # noqa: F401, a fixture
 
 COMPARE = ["compare", "people.csv", "--bag", "state", "--proportions", "results.csv", "--label", "vote"]
@@ -57,3 +61,25 @@ def test_settings_are_given_as_class_and_arguments(tmp_path):
     assert main.main([*COMPARE[:2], *options, *COMPARE[2:]]) == 0
     rows = read_rows(tmp_path / "comparison" / "rows.jsonl")
     assert {row["method"] for row in rows} == {"overall shares", "InvCal(kernel='rbf')", "DLLP(epochs=2)"}
+
+
+@pytest.mark.usefixtures("files")
+def test_the_length_of_a_comparison_is_said_before_it_starts(capsys):
+    rng = np.random.default_rng(0)
+    state, age = np.arange(8000) // 400, rng.normal(size=8000)
+    vote = np.where(age + rng.normal(size=8000) > state / 10 - 1, "yes", "no")
+    pa.csv.write_csv(pa.table({"state": state, "age": age, "vote": vote}), "many.csv")
+    command = ["compare", "many.csv", "--bag", "state", "--label", "vote", "--methods", "MeanMap,InvCal"]
+    assert main.main([*command, "--cv", "2", "--report", "false"]) == 0
+    said = capsys.readouterr().err
+    assert "Comparing 2 methods on 2 folds; this takes about " in said
+    assert said.index("this takes about") < said.index("fold 1 of 2")
+    assert "saved comparison/model, comparison/comparison.md, comparison/comparison.svg" in said
+
+
+def test_the_default_leaves_out_what_takes_minutes():
+    table = Bags.from_labels(np.zeros((4, 1)), [0, 1, 0, 1], [0, 0, 1, 1])
+    images = Bags.from_labels(np.zeros((4, 1, 8, 8)), [0, 1, 0, 1], [0, 0, 1, 1])
+    assert "AutoLLP" in default_candidates(table)
+    assert "DLLP" not in default_candidates(table)
+    assert "DLLP" in default_candidates(images)

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pytest
 
+import llpgan
 from llpgan import Bags
 from llpgan.cli import main
 from llpgan.cli.evaluate import Evaluation
@@ -29,12 +30,20 @@ def test_true_classes_are_rows_of_the_confusion_and_predicted_ones_columns(capsy
     capsys.readouterr()
     assert main.main(["evaluate", "model", "people.csv", "--label", "vote"]) == 0
     lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith(("│ no", "│ yes"))]
-    shown = [[cell.strip() for cell in line.split("│")[1:-1]] for line in lines]
+    by_class, shown = (
+        [[cell.strip() for cell in line.split("│")[1:-1]] for line in part] for part in (lines[:2], lines[2:])
+    )
     wrong = np.sum((votes == "no") & (predicted == "yes"))
     assert wrong > 0
     assert shown == [
         ["no", str(np.sum(predicted == "no")), str(wrong)],
         ["yes", "0", str(np.sum(votes == "yes"))],
+    ]
+    assert [row[0] for row in by_class] == ["no", "yes"]
+    assert by_class[0][1:] == [
+        str(np.sum(votes == "no")),
+        f"{100 * (1 - wrong / np.sum(votes == 'no')):.1f} %",
+        "100 %",
     ]
 
 
@@ -58,3 +67,34 @@ def test_the_overall_shares_stand_beside_the_bag_error_of_the_model(capsys):
     figures = json.loads(Path("figures.json").read_text())
     errors = [figures[f"bag error {of}"]["value"] for of in ("(total variation)", "of the overall shares")]
     assert errors[0] < 0.5 * errors[1]
+
+
+@pytest.mark.usefixtures("files")
+def test_a_rare_class_is_predicted_from_its_threshold_on(capsys):
+    main.main([*FIT, "--report", "false"])
+    capsys.readouterr()
+    figures = {}
+    for threshold in ("0.5", "yes=0.02"):
+        options = ["--out", f"{threshold}.json", "--threshold", threshold]
+        assert main.main(["evaluate", "model", "people.csv", "--label", "vote", *options]) == 0
+        said = capsys.readouterr()
+        assert f"saved {threshold}.json" in said.err
+        assert f"with the threshold {threshold}" in said.out
+        assert "accuracy of the commonest class" in said.out
+        figures[threshold] = json.loads(Path(f"{threshold}.json").read_text())
+    recalls = [found["classes"][1]["recall"] for found in figures.values()]
+    assert recalls[0] < recalls[1]
+    aucs = [found["AUC"]["value"] for found in figures.values()]
+    assert aucs[0] == aucs[1]
+    assert main.main(["predict", "model", "people.csv", "--threshold", "yes=0.02"]) == 0
+    rows = rows_of("predictions.csv")
+    expected = ["yes" if p >= 0.02 else "no" for p in rows["p_yes"]]
+    assert rows["prediction"] == expected
+    model = llpgan.load("model")
+    assert model.predict("people.csv", threshold={"yes": 0.02}).tolist() == expected
+    for bad, message in (
+        ("maybe=0.3", "there is no class 'maybe' (--threshold)"),
+        ("2", "must be between 0 and 1"),
+    ):
+        assert main.main(["predict", "model", "people.csv", "--threshold", bad, "--overwrite"]) == 1
+        assert message in capsys.readouterr().err

@@ -234,7 +234,7 @@ def test_bad_usage_is_told_from_bad_data_in_one_line(files, capsys, command, mes
     assert main.main(command) == 2
     (said,) = capsys.readouterr().err.strip().splitlines()
     assert re.search(message, said)
-    assert said.endswith(f"llpgan {command[0]} --help tells more")
+    assert said.endswith(f"llpgan {command[0]} --help lists the options")
 
 
 def test_no_such_command(capsys):

@@ -2,7 +2,7 @@
 
 import shutil
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from itertools import chain
 from pathlib import Path
@@ -19,7 +19,7 @@ from rich.table import Table
 from llpgan.cli.console import make_console
 from llpgan.cli.fit import collect_fit_report, open_model_stream, read_instances
 from llpgan.cli.main import make_visible
-from llpgan.cli.options import read_names
+from llpgan.cli.options import read_names, read_threshold
 from llpgan.data.bagging import into_bags, random_bags
 from llpgan.data.digits import load_digits
 from llpgan.data.election import LABEL, PEOPLE, RESULTS, Election, load_election
@@ -33,12 +33,12 @@ from llpgan.persistence.onnx import to_onnx
 from llpgan.report.content import make_mosaics
 from llpgan.report.page import saved_pages
 from llpgan.report.text import format_percent
-from llpgan.tables import Rows, RowStream, TableEncoder, open_stream
+from llpgan.tables import Rows, TableEncoder, open_stream
 from llpgan.tables.backbones import LITES, WORDLLAMA
 from llpgan.tables.columns import plain_values
 from llpgan.tables.embedding import FeatureEncoder, Text
 from llpgan.tables.read import missing_column_error
-from llpgan.utils.arrays import Array
+from llpgan.utils.arrays import Array, choose_classes
 from llpgan.utils.files import claim_folder, output_file
 
 
@@ -48,6 +48,7 @@ def predict(
     *,
     out: str = "predictions.csv",
     keep: str = "",
+    threshold: str | None = None,
     coverage: float | None = None,
     image: str | None = None,
     resize: bool = False,
@@ -68,6 +69,9 @@ def predict(
         The file for predictions: .csv, .csv.gz or .parquet.
     keep : str, default=""
         The columns of the data to copy to the predictions, such as id,state.
+    threshold : str, default=None
+        The probability from which a class is predicted: a number for the second of two classes, such as 0.3, or
+        classes with numbers, such as rare=0.2. None means that the most probable class is predicted.
     coverage : float, default=None
         Add a column with a set of classes that contains the right one with this probability, such as 0.9. The
         model must have prediction sets, from ``model.conformalize(bags)`` or `llpgan conformalize`.
@@ -85,10 +89,13 @@ def predict(
     writer = _writer(out)
     with output_file(Path(out), overwrite=overwrite, inputs=[data, *files_of_model(model)]) as aside:
         loaded, stream = open_model_stream(model, data, image, resize)
-        kept = [*([stream.image] if stream.image else []), *_names_to_keep(keep, stream)]
+        names = [keep] if keep in stream.schema.names else read_names(keep) or []  # a name may have a comma
+        kept = [*([stream.image] if stream.image else []), *names]
         if coverage is not None:
             loaded.require_sets().select_thresholds(coverage)
-        tables = (predictions(loaded, rows, kept, coverage) for rows in stream.parts(loaded.instance_shape_))
+        limits = read_threshold(threshold)
+        parts = stream.parts(loaded.instance_shape_)
+        tables = (predictions(loaded, rows, kept, coverage, limits) for rows in parts)
         n_rows = _write_predictions(tables, aside, writer)
     make_console(stderr=True).print(f"saved {out}: {n_rows:,} row{'s' * (n_rows != 1)}")
     return n_rows
@@ -163,12 +170,16 @@ def embed(
 
 
 def predictions(
-    model: LLPClassifier, rows: Rows, keep: Sequence[str] = (), coverage: float | None = None
+    model: LLPClassifier,
+    rows: Rows,
+    keep: Sequence[str] = (),
+    coverage: float | None = None,
+    threshold: float | Mapping[str, float] | None = None,
 ) -> pa.Table:
     """Kept columns, the predicted class, its set if one is wanted, and the probability of each class."""
     kept = {name: plain_values(rows.column(name)) for name in keep}
     probabilities = model.predict_encoded(read_instances(model, rows))
-    columns = {"prediction": pa.array(model.classes_[probabilities.argmax(axis=1)])}
+    columns = {"prediction": pa.array(model.classes_[choose_classes(probabilities, model.classes_, threshold)])}
     if coverage is not None:
         sets = model.require_sets().contain(probabilities, coverage)
         columns["set"] = pa.array(sets_as_text(sets, model.classes_))
@@ -176,11 +187,6 @@ def predictions(
     if clash := kept.keys() & columns.keys():
         raise ValueError(f"column {min(clash)!r} cannot be kept: predictions have a column of that name")
     return pa.table(kept | columns)
-
-
-def _names_to_keep(keep: str, stream: RowStream) -> Sequence[str]:
-    """One column by its name, though that may have a comma; else names between commas."""
-    return [keep] if keep in stream.schema.names else read_names(keep) or []
 
 
 def _write_predictions(tables: Iterator[pa.Table], path: Path, writer: Callable[[Path, pa.Schema], Any]) -> int:
@@ -244,7 +250,7 @@ _PICTURE = "digits.png"
 
 
 def demo(out: str = "demo", random_state: int = 0, epochs: int = 60, overwrite: bool = False) -> None:
-    """Predict single voters from 51 election results, and learn digits with LLP-GAN; takes one to two minutes.
+    """Predict single voters from 51 election results, and learn digits with LLP-GAN; takes about half a minute.
 
     Parameters
     ----------

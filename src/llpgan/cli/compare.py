@@ -1,18 +1,20 @@
 """``llpgan compare``."""
 
 import os
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from matplotlib.figure import Figure
 from rich.console import Console
 
 from llpgan.bags import Bags
+from llpgan.bags.on_disk import is_stored
 from llpgan.cli.console import make_console
 from llpgan.cli.fit import (
     collect_fit_report,
+    describe_bags,
     describe_origin,
     read_labels,
     refuse_idle_names,
@@ -21,8 +23,18 @@ from llpgan.cli.fit import (
     train_method,
 )
 from llpgan.cli.options import passes_on
-from llpgan.evaluation.compare import OVERALL, QUICK, Comparison, Row, as_markdown, as_table
+from llpgan.evaluation.compare import (
+    OVERALL,
+    Comparison,
+    Row,
+    as_markdown,
+    as_table,
+    candidates,
+    default_candidates,
+    run_trial,
+)
 from llpgan.evaluation.compare import compare as compare_methods
+from llpgan.evaluation.explain import fewer_rows
 from llpgan.evaluation.splitters import WithinBagKFold
 from llpgan.methods.base import LLPClassifier
 from llpgan.persistence import save
@@ -39,6 +51,7 @@ from llpgan.utils.files import (
     remove_leftovers,
     replace_file,
 )
+from llpgan.utils.messages import format_seconds
 
 _MARK = "written by llpgan compare"
 
@@ -72,8 +85,8 @@ def compare(
         A table of rows (.csv, .csv.gz, .parquet), a folder with one folder of images per bag, or an .npz file.
     methods : list of LLPClassifier, default=None
         The names of the methods, such as MeanMap,LLPGAN. With settings, they are a list of class_path and
-        init_args in a config file. LLPGAN takes three times as long as DLLP, and AlterSVM and ConvSVM are for few
-        rows. None means the fast methods and DLLP.
+        init_args in a config file. Networks such as DLLP and LLPGAN take minutes, and AlterSVM and ConvSVM are for
+        few rows. None means the methods that take seconds, among them AutoLLP, and for images DLLP too.
     label_names : sequence of str, default=()
         The class of each value of the label, in the sorted order of the values, if they have other names.
     cv : int, default=5
@@ -119,12 +132,12 @@ def compare(
             remove_leftovers(path, only_writer=True)
         console = make_console(stderr=True)
         bags, kept = read_bags(data, TableSpec(**tables))
-        n_trials = (len(QUICK if methods is None else methods) + 1) * cv
-        rows = f"{len(bags.instances):,} rows in {bags.n_bags:,} bags"
-        console.print(f"{data}: {rows}; {n_trials} trials", soft_wrap=True)
-        console.print(describe_origin(data, bags, tables), soft_wrap=True)
+        console.print(f"{data}: {describe_bags(bags)}")
+        console.print(describe_origin(data, bags, tables))
         path_of_rows = folder / "rows.jsonl"
         rows_before = path_of_rows.read_bytes() if path_of_rows.is_file() else None
+        tried = list(candidates(methods or default_candidates(bags), random_state).values())
+        console.print(f"Comparing {len(tried)} methods on {cv} folds{_describe_length(tried, bags, cv, n_jobs)}")
         found = compare_methods(
             bags,
             methods,
@@ -147,7 +160,7 @@ def compare(
                 comparison_page(Path(data).name, describe_origin(data, bags, tables), found), encoding="utf-8"
             )
         _print_doubt(console, found)
-        console.print(f"training {chosen} on all bags")
+        console.print(f"Training {chosen} on all bags ...")
         model, seconds = train_method(found.methods[chosen], bags, random_state)
         story = None
         if report:
@@ -155,9 +168,31 @@ def compare(
             origin = describe_origin(data, bags, tables)
             story = collect_fit_report(model, bags, data, labels, origin, table=kept)
         save(model, folder / "model", overwrite=overwrite, pages=saved_pages(model, story))
-        console.print(summary_line(model, bags, seconds, story), soft_wrap=True)
-        console.print(f"saved {folder / 'model'}, {folder / 'comparison.md'}, {folder / 'comparison.svg'}")
+        console.print(summary_line(model, bags, seconds, story))
+        written = [folder / "model", *_results(folder), path_of_rows, *([] if html is None else [Path(html)])]
+        console.print(f"saved {', '.join(map(str, written))}")
         return found
+
+
+_FEW_ROWS, _MORE_ROWS = 1_000, 3_000
+
+
+def _describe_length(methods: Sequence[LLPClassifier], bags: Bags, folds: int, n_jobs: int) -> str:
+    """About how long a comparison takes, by fits to some of the rows; small tables take seconds."""
+    if len(bags.instances) <= 2 * _MORE_ROWS or is_stored(bags.instances):
+        return ""
+    rng, seconds = np.random.default_rng(0), 0.0
+    samples = [fewer_rows(bags, n, rng) for n in (_FEW_ROWS, _MORE_ROWS)]
+    sizes = [len(sample.instances) for sample in samples]
+    for method in methods:
+        few, more = (
+            run_trial(method, sample, np.arange(n), np.arange(n))["seconds"]
+            for sample, n in zip(samples, sizes, strict=True)
+        )
+        growth = max(0.0, more - few) / max(1, sizes[1] - sizes[0])
+        seconds += more + growth * (len(bags.instances) * (1 - 1 / folds) - sizes[1])
+    n_processes = min(folds * len(methods), os.cpu_count() or 1 if n_jobs == -1 else n_jobs)
+    return f"; this takes about {format_seconds(seconds * folds / n_processes)}"
 
 
 def _put_back(path: Path, before: bytes | None) -> None:
@@ -170,22 +205,18 @@ def _put_back(path: Path, before: bytes | None) -> None:
 
 
 def _progress(console: Console, score: str, folds: int) -> Callable[[Row], None]:
-    """A line a trial; once each method has been tried, also how long the rest will take one after the other."""
+    """One line per trial, with the time that later folds of the methods so far will take one after the other."""
     seconds: dict[str, float] = {}
-    started = time.perf_counter()
 
     def show(row: Row) -> None:
         name, fold = row["method"], row["fold"] + 1
         if name == OVERALL:
             return
         seconds[name] = row["seconds"]
-        said = row.get("failed") or f"{score.replace('_', ' ')} {sum(row[score]) / len(row[score]):.4f}"
-        left = sum(seconds.values()) * (folds - fold)
-        elapsed = time.perf_counter() - started
+        result = row.get("failed") or f"{score.replace('_', ' ')} {sum(row[score]) / len(row[score]):.4f}"
+        left = format_seconds(sum(seconds.values()) * (folds - fold))
         console.print(
-            f"fold {fold} of {folds}, {name}: {said}; {row['seconds']:.1f} s "
-            f"({elapsed:.0f} s so far, at least {left:.0f} s of work left)",
-            soft_wrap=True,
+            f"fold {fold} of {folds}, {name}: {result}; {row['seconds']:.1f} s; {left} left for later folds"
         )
 
     return show

@@ -178,7 +178,7 @@ def monitor(
         found = compare_with_reference(
             loaded, bags, history=history, coverage=coverage, level=level, random_state=random_state
         )
-        make_console().print(make_visible(str(found)), soft_wrap=True)
+        make_console().print(make_visible(str(found)))
         if page is not None:
             page.write_text(monitor_page(found, Path(data).name, type(loaded).__name__), encoding="utf-8")
     return found

@@ -22,7 +22,7 @@ from llpgan.cli.fit import (
     refuse_tables_in,
 )
 from llpgan.cli.main import make_visible
-from llpgan.cli.options import passes_on
+from llpgan.cli.options import passes_on, read_threshold
 from llpgan.evaluation import (
     BagCalibration,
     BagScores,
@@ -49,10 +49,20 @@ from llpgan.evaluation.sets import summarize_sets
 from llpgan.methods.base import LLPClassifier
 from llpgan.persistence.model import files_of_model
 from llpgan.report import InspectionPage, evaluation_page
+from llpgan.report.assess import balanced_accuracy, baseline_accuracy, rates_by_class
+from llpgan.report.text import (
+    format_count,
+    format_decimals,
+    format_interval,
+    format_percent,
+    format_percent_interval,
+)
 from llpgan.tables import Rows, TableSpec, label_values, shared_bags
 from llpgan.tables.build import row_weights
 from llpgan.tables.spec import check_names
 from llpgan.utils.files import output_if_named
+
+_NOT_SHARES = ("AUC", "log loss", "Brier", "bag cross-entropy", "classes per set")  # other figures are in per cent
 
 
 @dataclass(frozen=True)
@@ -66,6 +76,7 @@ class Evaluation:
     calibration: BagCalibration | None = None
     sets: SetScores | None = None
     coverage_by_label: Estimate | None = None
+    threshold: str | None = None
 
     @property
     def by_bag(self) -> BagScores | None:
@@ -76,7 +87,10 @@ class Evaluation:
         """The figures by name, each with its interval if it has one."""
         found: dict[str, Estimate | None] = {}
         if self.by_label is not None:
-            found |= {"accuracy": self.by_label.accuracy, "AUC": self.by_label.auc}
+            found["accuracy"] = self.by_label.accuracy
+            found["accuracy of the commonest class"] = Estimate(baseline_accuracy(self.by_label))
+            found["balanced accuracy"] = Estimate(balanced_accuracy(self.by_label))
+            found["AUC"] = self.by_label.auc
             found |= {"log loss": self.by_label.log_loss, "calibration error": self.by_label.calibration_error}
         if self.by_bag is not None:
             found["bag error (total variation)"] = self.by_bag.mean_total_variation
@@ -112,6 +126,7 @@ def evaluate(
     counts: str | None = None,
     partial: bool = False,
     within: bool = False,
+    threshold: str | None = None,
     coverage: float | None = None,
     weight: str | None = None,
     image: str | None = None,
@@ -142,6 +157,9 @@ def evaluate(
         Whether an empty cell of ``proportions`` stands for a share that is not known.
     within : bool, default=False
         Whether the shares or counts of a bag with empty cells are those within the classes that are given.
+    threshold : str, default=None
+        The probability from which a class is predicted: a number for the second of two classes, such as 0.3, or
+        classes with numbers, such as rare=0.2. None means that the most probable class is predicted.
     coverage : float, default=None
         The level of the prediction sets to evaluate, such as 0.9. None means that sets are not evaluated.
     weight : str, default=None
@@ -174,12 +192,17 @@ def evaluate(
             within=within,
             weight=find_weight(loaded, rows, weight),
         )
-        found = score_model(loaded, rows, label, label_names, spec, coverage)
+        found = score_model(loaded, rows, label, label_names, spec, coverage, threshold)
         _print_evaluation(found)
         if aside is not None:
             aside.write_text(json.dumps(_as_json(found), indent=2) + "\n")
         if page is not None:
-            page.write_text(_as_page(found, Path(data).name, type(loaded).__name__), encoding="utf-8")
+            names = [str(name) for name in found.classes]
+            title, method, figures = Path(data).name, type(loaded).__name__, found.figures()
+            content = evaluation_page(title, method, names, figures, labels=found.by_label, verdict=found.verdict)
+            page.write_text(content, encoding="utf-8")
+    for path in filter(None, (out, html)):
+        make_console(stderr=True).print(f"saved {path}")
     return found
 
 
@@ -190,6 +213,7 @@ def score_model(
     label_names: Sequence[str] = (),
     spec: TableSpec | None = None,
     coverage: float | None = None,
+    threshold: str | None = None,
 ) -> Evaluation:
     """The scores for which the truth is given."""
     by_bags = spec is not None and bool(spec.tables_of_bags)
@@ -207,7 +231,9 @@ def score_model(
     probabilities = model.predict_encoded(instances)
     calibration, sets, covered = None, None, None
     if bags is not None:
-        bags = replace(bags, instances=instances, features=_model_class_names(model))
+        bags = replace(
+            bags, instances=instances, features=None if model.encoder_ is None else model.encoder_.features
+        )
         with suppress(NotRandomError):
             calibration = estimate_calibration(bags, probabilities) if bags.n_bags >= LEAST_BAGS else None
     if coverage is not None:
@@ -219,13 +245,16 @@ def score_model(
             n_effective = float(counts.sum() ** 2 / np.square(counts).sum())
             covered = share(float(np.average(hits, weights=counts)) * n_effective, n_effective)
     return Evaluation(
-        by_label=None if truth is None else label_scores(truth, probabilities, model.classes_, weights),
+        by_label=None
+        if truth is None
+        else label_scores(truth, probabilities, model.classes_, weights, threshold=read_threshold(threshold)),
         verdict=None if bags is None else judge_without_labels(bags, probabilities),
         classes=model.classes_.tolist(),
         overall=None if bags is None else bag_scores(bags, np.broadcast_to(bags.prior, probabilities.shape)),
         calibration=calibration,
         sets=sets,
         coverage_by_label=covered,
+        threshold=threshold,
     )
 
 
@@ -242,22 +271,31 @@ def _print_evaluation(found: Evaluation) -> None:
     console = make_console()
     console.print(_as_table(found))
     if found.by_label is not None:
+        console.print(_classes_table(found.by_label, found.classes))
         console.print(_confusion_table(found.by_label, found.classes))
     if found.verdict is not None:
         console.print(describe_verdict(found.verdict))
 
 
-def _model_class_names(model: LLPClassifier) -> Sequence[str] | None:
-    return None if model.encoder_ is None else model.encoder_.features
-
-
 def _as_table(found: Evaluation) -> Table:
     counted = found.by_label.n if found.by_label is not None else len(found.by_bag.kl) if found.by_bag else 0
     of = "rows" if found.by_label is not None else "bags"
-    table = Table("", "value", "95 % interval", title=f"{counted:,} {of}", title_justify="left")
+    limit = "" if found.threshold is None else f", with the threshold {found.threshold}"
+    table = Table("", "value", "95 % interval", title=f"{counted:,} {of}{limit}", title_justify="left")
     for name, estimate in found.figures().items():
-        ends = "none" if estimate.low is None else f"{estimate.low:.4f} to {estimate.high:.4f}"
-        table.add_row(name, f"{estimate.value:.4f}", ends)
+        is_share = not name.startswith(_NOT_SHARES)
+        form, interval = (
+            (format_percent, format_percent_interval) if is_share else (format_decimals, format_interval)
+        )
+        table.add_row(name, form(estimate.value), interval(estimate))
+    return table
+
+
+def _classes_table(scores: LabelScores, classes: list[Any]) -> Table:
+    table = Table("true class", "rows", "recall", "precision", title="By class", title_justify="left")
+    for rate in rates_by_class(scores, tuple(map(str, classes))):
+        shares = ("none" if share is None else format_percent(share) for share in (rate.recall, rate.precision))
+        table.add_row(rate.name, format_count(rate.n), *shares)
     return table
 
 
@@ -277,21 +315,18 @@ def describe_verdict(verdict: Verdict) -> Text:
         ("Without labels.", "bold"),
         make_visible(f" {verdict.why}\n"),
         ("In the worst case", "bold"),
-        f", whatever the bags: on these rows between {bounds.lowest_accuracy:.1%} "
-        f"and {bounds.highest_accuracy:.1%} of single predictions are right, if the given shares are exact (the "
-        f"commonest class of a bag holds {bounds.purity:.1%} of it on average); and the bag error of predicted "
-        f"classes, over all bags drawn like these, lies between {bounds.bag_error.low:.3f} and "
-        f"{bounds.bag_error.high:.3f} (Hoeffding's interval, 95 %).",
+        f", for any bags: on these rows between {format_percent(bounds.lowest_accuracy)} and "
+        f"{format_percent(bounds.highest_accuracy)} of single predictions are right, if the given shares are "
+        f"exact. On average, {format_percent(bounds.purity)} of a bag belongs to its commonest class. The bag "
+        f"error of predicted classes, over all bags drawn like these, is "
+        f"{format_percent_interval(bounds.bag_error)} (Hoeffding's 95 % interval).",
     )
-
-
-def _as_page(found: Evaluation, title: str, method: str) -> str:
-    classes = [str(name) for name in found.classes]
-    return evaluation_page(title, method, classes, found.figures(), labels=found.by_label, verdict=found.verdict)
 
 
 def _as_json(found: Evaluation) -> dict[str, Any]:
     figures: dict[str, Any] = {name: vars(estimate) for name, estimate in found.figures().items()}
+    if found.by_label is not None:
+        figures["classes"] = [vars(r) for r in rates_by_class(found.by_label, tuple(map(str, found.classes)))]
     if found.verdict is not None:
         figures["without labels"] = found.verdict.why
         figures["bags look random, p"] = found.verdict.randomness.p_value
@@ -348,18 +383,22 @@ def inspect(
         if aside is not None:
             aside.write_text(json.dumps(_inspection_as_json(found, randomness, steps), indent=2) + "\n")
         if page is not None:
-            told = InspectionPage(Path(data).name, describe_origin(data, bags, tables), bags, found, lines, steps)
-            page.write_text(told.render(), encoding="utf-8")
+            content = InspectionPage(
+                Path(data).name, describe_origin(data, bags, tables), bags, found, lines, steps
+            )
+            page.write_text(content.render(), encoding="utf-8")
+    for path in filter(None, (out, html)):
+        make_console(stderr=True).print(f"saved {path}")
     return found
 
 
 def explain_inspection(found: Inspection, randomness: RandomnessTest, curve: LearningCurve | None) -> list[str]:
     """What the figures mean."""
     lines = [*_randomness(found, randomness), _describe_worth(found)]
-    lines += [f"No bag tells {pair} apart: their shares keep one ratio." for pair in found.unclear]
+    lines += [f"No bag distinguishes {pair}: their shares keep one ratio." for pair in found.unclear]
     lines.append(
-        f"If every bag were two of half the size, they would tell as much as some {found.worth_if_halved:,.0f} "
-        f"labelled rows; if every bag were half as mixed, as {found.worth_if_purer:,.0f}."
+        f"Bags of half the size would be worth about {found.worth_if_halved:,.0f} labelled rows; bags half as "
+        f"mixed, about {found.worth_if_purer:,.0f}."
     )
     return [*lines, _more_bags(curve, found.n_bags)]
 
@@ -375,10 +414,10 @@ def _randomness(found: Inspection, randomness: RandomnessTest) -> list[str]:
 
 def _describe_use(randomness: RandomnessTest) -> str:
     if randomness.looks_random:
-        return "So bags that are held out can tell how often single predictions are right, without a label."
+        return "So the accuracy of single predictions can be estimated from held-out bags, without labels."
     return (
-        "Methods can learn from such bags, often even better, but without labels nobody can tell how often single "
-        "predictions are right: `llpgan evaluate` then gives the error of bags."
+        "Methods can learn from such bags, often even better. But the accuracy of single predictions cannot be "
+        "estimated without labels: `llpgan evaluate` then shows the bag error."
     )
 
 
@@ -386,8 +425,8 @@ def _describe_worth(found: Inspection) -> str:
     if not np.isfinite(found.condition):
         return "The bags do not determine all classes: add bags in which their shares differ."
     return (
-        f"If bags differ in nothing but their shares, they tell about as much (of the mean of each class) as "
-        f"{found.total_worth:,.0f} labelled rows would; there are {found.rows.sum():,.0f} rows without labels."
+        f"If bags differ only in their shares, they are worth about {found.total_worth:,.0f} labelled rows for "
+        f"estimating the mean of each class; there are {found.rows.sum():,.0f} rows without labels."
     )
 
 
@@ -404,12 +443,12 @@ def _more_bags(curve: LearningCurve | None, n_bags: int) -> str:
 
 
 def _facts(found: Inspection) -> Table:
-    table = Table("", "", title="What the bags can tell", title_justify="left", show_header=False)
+    table = Table("", "", title="The bags", title_justify="left", show_header=False)
     table.add_row("bags", f"{found.n_bags:,} (effective number {found.effective_bags:,.0f}, because sizes differ)")
     table.add_row(
         "rows in a bag", f"{found.smallest:,} to {found.largest:,}, half of the bags up to {found.median:,.0f}"
     )
-    table.add_row("share of a bag's commonest class", f"{found.purity:.1%} on average")
+    table.add_row("share of a bag's commonest class", f"{format_percent(found.purity)} on average")
     table.add_row("shares differ between bags", f"{found.spread:.1f} times as much as in random bags")
     table.add_row("condition number", f"{found.condition:,.0f} (1 is best; large: classes hard to separate)")
     for name, worth, rows in zip(found.classes, found.worth, found.rows, strict=True):

@@ -35,6 +35,7 @@ from llpgan.persistence import load, save
 from llpgan.persistence.model import CARD, MODEL_FOLDER, REPORT, model_card, plain_text
 from llpgan.report import ReportContent, collect_content
 from llpgan.report.page import saved_pages
+from llpgan.report.text import format_percent
 from llpgan.tables import MarginalTables, Rows, RowStream, TableSpec, label_values, open_rows, open_stream
 from llpgan.tables.backbones import LITES, is_installed
 from llpgan.tables.build import read_bags
@@ -226,14 +227,14 @@ def fit(
     claim = claim_folder(Path(out), MODEL_FOLDER, overwrite=overwrite, inputs=refuse_tables_in(data, tables))
     with claim if is_first_process() else nullcontext():  # of several that train together, one writes
         bags, kept = read_bags(data, TableSpec(**tables))
-        console.print(f"{data}: {describe_bags(bags)}", soft_wrap=True)
-        console.print(describe_origin(data, bags, tables), soft_wrap=True)
+        console.print(f"{data}: {describe_bags(bags)}")
+        console.print(describe_origin(data, bags, tables))
         groups = read_groups(kept, by)
         if kept is not None and kept.image is None and tables.get("image") is None:  # only labels are needed again
             kept = replace(kept, table=kept.table.select([name for name in [tables.get("label")] if name]))
         training, held_out, rows = split_rows(bags, hold_out, random_state)
         if method is None and are_photographs(training) and is_installed(LITES[0]):
-            console.print(f"features of a pretrained network ({LITES[0]}) are tried too", soft_wrap=True)
+            console.print(f"features of a pretrained network ({LITES[0]}) are tried too")
             features = Bags.from_tables(
                 data if kept is None else kept, **{**tables, "features": LITES[0], "image_size": None}
             )
@@ -272,24 +273,27 @@ def fit(
             )
         save(model, out, overwrite=overwrite, pages=saved_pages(model, story))
         if isinstance(model, AutoLLP):
-            console.print(f"tried: {model.chosen_}", soft_wrap=True)
-        console.print(summary_line(model, training, seconds, story, held_out), soft_wrap=True)
-        console.print(f"saved {out}" + (f", report {Path(out) / REPORT}" if report else ""), soft_wrap=True)
+            console.print(f"tried: {model.chosen_}")
+        console.print(summary_line(model, training, seconds, story, held_out))
+        pages = f", with {REPORT} and {CARD}" if report else ""
+        console.print(f"saved {out}{pages}")
+        console.print(
+            f"Next: {f'open {Path(out) / REPORT} in a browser; ' if report else ''}llpgan predict {out} NEW_ROWS"
+        )
         if are_photographs(bags) and not is_installed(LITES[0]):
             console.print(
                 "Features of a pretrained network may predict photographs better: pip install 'llpgan[images]', "
-                f"then --features {LITES[0]}",
-                soft_wrap=True,
+                f"then --features {LITES[0]}"
             )
         return model
 
 
 def train_method(method: LLPClassifier, bags: Bags, random_state: int) -> tuple[LLPClassifier, float]:
-    """A copy of the method with this seed, trained, and how many seconds that took. It tells its progress."""
+    """A copy of the method with this seed, trained, and how many seconds that took. It shows its progress."""
     model, start = set_seed(method, random_state), time.perf_counter()
-    tells = {"verbose": True} if "verbose" in model.get_params(deep=False) else {}
-    model.set_params(**tells).fit_bags(bags)
-    return model.set_params(**dict.fromkeys(tells, False)), time.perf_counter() - start
+    shows = {"verbose": True} if "verbose" in model.get_params(deep=False) else {}
+    model.set_params(**shows).fit_bags(bags)
+    return model.set_params(**dict.fromkeys(shows, False)), time.perf_counter() - start
 
 
 def describe_origin(data: str, bags: Bags, tables: Mapping[str, Any]) -> str:
@@ -350,17 +354,16 @@ def summary_line(
     scores, overall = (
         _score_with_prior(model, bags, bags.prior) if story is None else (story.scores, story.overall)
     )
-    told = f"{type(model).__name__}: bag error {_errors(scores, overall)} on the bags that it learned from"
+    line = f"{type(model).__name__}: bag error {_format_errors(scores, overall)} on the training bags"
     if held_out is not None:
-        told += (
-            f", {_errors(*_score_with_prior(model, held_out, bags.prior))} on {held_out.n_bags:,} held-out bags"
-        )
-    return f"{told}; {seconds:.1f} s"
+        errors = _format_errors(*_score_with_prior(model, held_out, bags.prior))
+        line += f", {errors} on {held_out.n_bags:,} held-out bags"
+    return f"{line}; {seconds:.1f} s"
 
 
-def _errors(scores: BagScores, overall: BagScores) -> str:
-    error, of_shares = (found.mean_total_variation.value for found in (scores, overall))
-    return f"{error:.4f} (the overall shares have {of_shares:.4f})"
+def _format_errors(scores: BagScores, overall: BagScores) -> str:
+    error, baseline = (format_percent(found.mean_total_variation.value) for found in (scores, overall))
+    return f"{error} (overall shares: {baseline})"
 
 
 def _score_with_prior(model: LLPClassifier, bags: Bags, prior: Array) -> tuple[BagScores, BagScores]:
@@ -375,7 +378,7 @@ def choose_method(
 ) -> LLPClassifier:
     """The method for bags where the user names none; it says which, why, and about how long it will take."""
     if chooses_by_held_out_bags(bags):
-        console.print("no method was named: some are tried on held-out bags first", soft_wrap=True)
+        console.print("Choosing a method by held-out bags, since none is named ...")
     found = default_method(bags, random_state, time_limit)
     print_choice(found, console)
     return found.method
@@ -384,7 +387,7 @@ def choose_method(
 def print_choice(found: DefaultMethod, console: Console) -> None:
     """Print which method is used, why, and about how long its training will take."""
     about = "" if found.seconds is None else f"; training will take about {format_seconds(found.seconds)}"
-    console.print(f"Using {name_method(found.method)}: {found.reason}{about}", soft_wrap=True)
+    console.print(f"Using {name_method(found.method)}: {found.reason}{about}")
 
 
 def split_rows(bags: Bags, hold_out: float, random_state: int) -> tuple[Bags, Bags | None, Array | slice]:
@@ -540,7 +543,7 @@ def pairs(
     console = make_console(stderr=True)
     with claim_folder(Path(out), MODEL_FOLDER, overwrite=overwrite, inputs=[report, rows]):
         tables = MarginalTables.from_counts(report, classes=classes, sd=sd, threshold=threshold)
-        console.print(f"{report}: {describe_tables(tables)}", soft_wrap=True)
+        console.print(f"{report}: {describe_tables(tables)}")
         model = MarginalLogistic(C=C, n_rows=n_rows, random_state=random_state).fit_tables(tables, rows)
         save(
             model,
@@ -548,7 +551,7 @@ def pairs(
             overwrite=overwrite,
             pages={CARD: model_card(model, training_data_section(tables, report, rows))},
         )
-        console.print(f"saved {out}", soft_wrap=True)
+        console.print(f"saved {out}")
     return model
 
 

@@ -28,6 +28,8 @@ from llpgan.methods import METHODS, docs_page
 
 _INDENT, _NARROWEST, _WIDEST = 26, 60, 100
 _LONG, _LONGEST = 100, 160  # characters of a sentence on a setting; on one that is one of a few names
+# Options that few users need: they come last, under their own heading.
+_RARE = ("lower", "upper", "partial", "within", "proportions_sd", "tolerance")
 _CONFIG = "A file of options (YAML); --print_config prints one."
 _ROLE = re.compile(r":\w+:`~?(?:[\w.]*\.)?(\w+)`")  # :class:`~llpgan.bags.Bags`
 _NONE = re.compile(r" ?\bNone means (?:that )?((?:[^.]|\.(?=\w))*)\.?")  # a point may stand inside a number
@@ -49,8 +51,13 @@ def help_on_command(name: str, function: Callable[..., Any]) -> str:
     lines += ["", "Options:"]
     known = {option.name for option in options}
     for option in options:
-        lines += _entry(_typed_option(option), _summary(option, known))
+        if option.name not in _RARE:
+            lines += _entry(_typed_option(option), _summary(option, known))
     lines += _entry("--config FILE", _CONFIG)
+    if rare := [option for option in options if option.name in _RARE]:
+        lines += ["", "Other forms of proportions (bounds, unknown shares, noise):"]
+        for option in rare:
+            lines += _entry(_typed_option(option), _summary(option, known))
     if any(is_method(option) or are_methods(option) for option in options):
         there = f"Methods: {', '.join(METHODS)}; llpgan fit --method.help NAME explains the settings of one."
         lines += ["", *_wrap(there)]

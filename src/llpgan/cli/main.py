@@ -2,8 +2,10 @@
 
 import os
 import re
+import shutil
 import signal
 import sys
+import textwrap
 import threading
 import unicodedata
 import warnings
@@ -19,6 +21,7 @@ from typing import Any
 from llpgan.utils.version import __version__
 
 _HARMLESS = "\n\t"
+WIDEST = 100  # columns of text in a terminal
 _HIDDEN = ("Cc", "Cf", "Cs", "Zl", "Zp")  # control and format characters, half characters, separators of lines
 _IN_WORDS = "\u200c\u200d\u00ad"  # format characters that words of many languages have
 
@@ -163,7 +166,7 @@ def _run_command(given: list[str]) -> int:
             warnings.showwarning = partial(_as_note, name)
             result = _run(name, words)
     except ArgumentError as error:
-        _say(f"llpgan {name}: error: {_explain_usage_error(error)}; llpgan {name} --help tells more")
+        _say(f"llpgan {name}: error: {_explain_usage_error(error)}; llpgan {name} --help lists the options")
         return _BAD_USAGE
     except KeyboardInterrupt:
         _say(f"llpgan {name}: interrupted")
@@ -240,14 +243,19 @@ def _no_command(name: str) -> int:
     if not asked:
         meant = [f"; did you mean {command!r}?" for command in get_close_matches(name, COMMANDS, 1)]
         said.append(f"llpgan: error: there is no command {make_visible(name)!r}{''.join(meant)}\n")
-    text = [*said, "Classifiers of single instances from the class proportions of bags.\n", *lines]
+    text = [*said, "Predict individuals from group totals.\n", *lines]
     text.append("\nllpgan COMMAND --help lists its options; --debug shows the traceback of an error.")
     print("\n".join(text), file=sys.stdout if asked else sys.stderr)
     return 0 if asked else _BAD_USAGE
 
 
 def _say(text: str) -> None:
-    print(make_visible(text), file=sys.stderr)
+    """Print a message: in a terminal wrapped between words, elsewhere on one line."""
+    text = make_visible(text)
+    if sys.stderr.isatty():
+        width = min(WIDEST, shutil.get_terminal_size().columns)
+        text = textwrap.fill(text, width, break_long_words=False, break_on_hyphens=False)
+    print(text, file=sys.stderr)
 
 
 def _as_note(name: str, message: Warning | str, *_: Any, **__: Any) -> None:

@@ -162,6 +162,25 @@ def read_numbers(value: Any, length: int | None = None) -> list[int] | None:
     return found
 
 
+def read_threshold(given: str | None) -> float | dict[str, float] | None:
+    """A number, or a class and its number for each of some classes.
+
+    >>> read_threshold("0.3"), read_threshold("rare=0.2,other=0.4")
+    (0.3, {'rare': 0.2, 'other': 0.4})
+    """
+    if given is None:
+        return None
+    try:
+        if "=" not in given:
+            return float(given)
+        parts = (part.rpartition("=") for part in read_names(given) or ())
+        return {name.strip(): float(limit) for name, _, limit in parts}
+    except ValueError:
+        raise ValueError(
+            f"{given!r} is not a number, such as 0.3, or classes with numbers, such as yes=0.3 (threshold)"
+        ) from None
+
+
 def _strip_brackets(given: str) -> str:
     """A list may also be given as YAML has it."""
     given = given.strip()

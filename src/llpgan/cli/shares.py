@@ -175,7 +175,7 @@ def _open_outputs(
         yield files
     for what, path in outputs.items():
         if path is not None:
-            make_console(stderr=True).print(f"saved {path}: {what}", soft_wrap=True)
+            make_console(stderr=True).print(f"saved {path}: {what}")
 
 
 def _estimate_from_counts(
@@ -246,8 +246,7 @@ def _show_and_write(
     if found.by_stratum:
         make_console(stderr=True).print(
             f"{len(found.by_stratum):,} strata were estimated each by itself; their shares are in the files for "
-            f"shares (--out) and for the page (--html)",
-            soft_wrap=True,
+            f"shares (--out) and for the page (--html)"
         )
     if "shares" in files:
         pa.csv.write_csv(pa.table(_as_text(found.columns(by, outcome, stratum))), files["shares"])

@@ -24,6 +24,7 @@ from llpgan.deep.images import COARSEST, Augment, set_image_scale, side_share
 from llpgan.deep.objectives import Objective
 from llpgan.utils.arrays import Array
 from llpgan.utils.files import remove_leftovers, replace_file
+from llpgan.utils.messages import format_seconds
 from llpgan.utils.workers import explain_lost_workers
 
 _UNKNOWN = "unknown"  # a setting that the other version of the library does not have
@@ -364,16 +365,17 @@ def progress_listener(title: str, epochs: int) -> Iterator[Listener]:
 
 
 def _lines(title: str, epochs: int) -> Listener:
-    """A line after the first epoch, which tells how long the others will take, and after each fifth of them."""
+    """A line after the first epoch and after each fifth of them, with the time that the others will take."""
     start = time.perf_counter()
-    told = {1, *(round(part * epochs / _LINES) for part in range(1, _LINES + 1))}
+    shown = {1, *(round(part * epochs / _LINES) for part in range(1, _LINES + 1))}
 
     def show(row: Row) -> None:
         epoch = int(row["epoch"])
-        if epoch in told:
+        if epoch in shown:
             seconds = time.perf_counter() - start
             print(
-                f"{title}: epoch {epoch} of {epochs}, {_format_losses(row)}; {seconds:.0f} s so far",
+                f"{title}: epoch {epoch} of {epochs}, {format_seconds(seconds * (epochs / epoch - 1))} left; "
+                f"{_format_losses(row)}",
                 file=sys.stderr,
             )
 

@@ -1,5 +1,6 @@
 """Scores of predictions by labels."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -8,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from llpgan.bags.checks import check_same_length, check_weights
 from llpgan.evaluation.intervals import Estimate, auc_estimate, mean, share
-from llpgan.utils.arrays import Array, refuse_masked, to_frame
+from llpgan.utils.arrays import Array, choose_classes, refuse_masked, to_frame
 
 
 class CalibrationBin(NamedTuple):
@@ -98,7 +99,12 @@ class LabelScores:
 
 
 def label_scores(
-    labels: ArrayLike, probabilities: ArrayLike, classes: ArrayLike, sample_weight: ArrayLike | None = None
+    labels: ArrayLike,
+    probabilities: ArrayLike,
+    classes: ArrayLike,
+    sample_weight: ArrayLike | None = None,
+    *,
+    threshold: float | Mapping[Any, float] | None = None,
 ) -> LabelScores:
     """Compare the labels of instances with the predicted probabilities of the classes.
 
@@ -112,6 +118,8 @@ def label_scores(
         The classes, in the order of the columns of ``probabilities``.
     sample_weight : array-like of shape (n_samples,), default=None
         How much each row counts; a row of weight zero is left out. None means that all rows count the same.
+    threshold : float or mapping of class to float, default=None
+        The probability from which a class is predicted, as in ``predict``. It changes accuracy and confusion.
 
     Returns
     -------
@@ -140,11 +148,10 @@ def label_scores(
         kept = weights > 0
         table, truth, weights = table[kept], truth[kept], weights[kept]
         weights = None if (weights == weights[0]).all() else weights
-    n_classes, predicted = table.shape[1], table.argmax(axis=1)
-    right = predicted == truth
+    n_classes, predicted = table.shape[1], choose_classes(table, np.asarray(classes), threshold)
     n_effective = len(truth) if weights is None else float(weights.sum() ** 2 / np.square(weights).sum())
-    accuracy = float(np.average(right, weights=weights))
-    bins, bin_shares = _calibration(table.max(axis=1), right, weights)
+    accuracy = float(np.average(predicted == truth, weights=weights))
+    bins, bin_shares = _calibration(table.max(axis=1), table.argmax(axis=1) == truth, weights)
     confusion = np.bincount(truth * n_classes + predicted, weights, minlength=n_classes**2)
     return LabelScores(
         n=len(truth),

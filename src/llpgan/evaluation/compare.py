@@ -55,8 +55,8 @@ SIMPLEST_FIRST = (
     "LLPVAT",
     "LLPGAN",
 )
-#: The methods that :func:`compare` tries by default: each takes at most minutes on tens of thousands of rows.
-QUICK = ("MeanMap", "LaplacianMeanMap", "InvCal", "AlternatingMeanMap", "BagLogistic", "BagBoosting", "DLLP")
+#: The methods that :func:`compare` tries by default: each takes seconds on tens of thousands of rows.
+QUICK = ("MeanMap", "LaplacianMeanMap", "InvCal", "BagLogistic", "BagBoosting", "AutoLLP")
 OVERALL = "overall shares"
 
 
@@ -98,6 +98,11 @@ def candidates(methods: Iterable[str | LLPClassifier] | None, random_state: int)
             f"the same method is given twice, among {', '.join(name_method(method) for method in given)}"
         )
     return named
+
+
+def default_candidates(bags: Bags) -> tuple[str, ...]:
+    """The methods that are compared if none are named: those of :data:`QUICK`, and for images a network too."""
+    return QUICK if bags.instances.ndim == 2 else (*QUICK, "DLLP")
 
 
 def name_method(method: LLPClassifier) -> str:
@@ -551,8 +556,8 @@ def compare(
     bags : Bags
         The bags.
     methods : iterable of str or LLPClassifier, default=None
-        Names of methods with their default settings, or untrained estimators. None means the fast methods and
-        DLLP, see :data:`~llpgan.evaluation.compare.QUICK`.
+        Names of methods with their default settings, or untrained estimators. None means those that take seconds,
+        see :data:`~llpgan.evaluation.compare.QUICK`, and for images DLLP too.
     cv : int or cross-validation splitter, default=5
         The number of folds of whole bags, or a splitter, such as ``WithinBagKFold(5)`` for few large bags.
     score : {"cross_entropy", "total_variation", "hard_total_variation"}, default="cross_entropy"
@@ -598,6 +603,8 @@ def compare(
         raise ValueError("n_jobs must not be 0: give at least 1, or -1 for one process per core")
     if time_limit is not None and not time_limit > 0:
         raise ValueError(f"a fit cannot end within {time_limit:g} seconds (time_limit): give a number above 0")
+    if methods is None:
+        methods = default_candidates(bags)
     named = candidates(methods, random_state)
     splits = row_splits(bags, cv, random_state)
     run = _digest(bags, splits, random_state)

@@ -19,7 +19,7 @@ from llpgan.bags.checks import are_labels, check_finite, check_instances, check_
 from llpgan.bags.fingerprints import count_shared_bags, fingerprint_bags
 from llpgan.bags.on_disk import StoredInstances
 from llpgan.tables.marginals import MarginalTables
-from llpgan.utils.arrays import Array, check_argument, check_numbers, is_frame, refuse_masked
+from llpgan.utils.arrays import Array, check_argument, check_numbers, choose_classes, is_frame, refuse_masked
 from llpgan.utils.docs import fill_docstring
 from llpgan.utils.messages import match_columns, match_labels, warn_once, warn_user
 from llpgan.utils.workers import refuse_processes
@@ -158,21 +158,24 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             The fitted estimator.
         """
 
-    def predict(self, X: Any) -> Array:
-        """Predict the most probable class of each row.
+    def predict(self, X: Any, *, threshold: float | Mapping[Any, float] | None = None) -> Array:
+        """Predict the most probable class of each row, or a rare class from a chosen probability on.
 
         Parameters
         ----------
         X : array-like, frame, path or Bags
             The rows, in any form that :meth:`encode` takes.
+        threshold : float or mapping of class to float, default=None
+            The probability from which a class is predicted, such as ``{"rare": 0.2}``. A number is the threshold
+            of the second of two classes. If several classes reach theirs, the one with the largest multiple of
+            its threshold is predicted. None means the most probable class.
 
         Returns
         -------
         ndarray of shape (n_samples,)
             The predicted classes.
         """
-        best = self.predict_proba(X).argmax(axis=1)
-        return self.classes_[best]
+        return self.classes_[choose_classes(self.predict_proba(X), self.classes_, threshold)]
 
     def predict_proba(self, X: Any) -> Array:
         """Predict the probability of each class for each row.

@@ -309,3 +309,52 @@ def require_truth(name: str, value: Any) -> None:
 def is_finite_number(value: Any) -> bool:
     """Whether a setting is a finite number."""
     return isinstance(value, Real) and isfinite(value)
+
+
+def choose_classes(
+    probabilities: Array, classes: Array, threshold: float | Mapping[Any, float] | None
+) -> NDArray[np.int64]:
+    """The position of the predicted class of each row.
+
+    Parameters
+    ----------
+    probabilities : ndarray of shape (n_rows, n_classes)
+        The probability of each class.
+    classes : ndarray of shape (n_classes,)
+        The classes.
+    threshold : float or mapping of class to float or None
+        The probability from which a class is predicted; a number is that of the second of two classes. If several
+        classes reach theirs, the one with the largest multiple of its threshold wins; if none does, the most
+        probable of the other classes. None means the most probable class.
+
+    Examples
+    --------
+    >>> rows, classes = np.array([[0.6, 0.3, 0.1], [0.5, 0.3, 0.2]]), np.array(["a", "b", "rare"])
+    >>> choose_classes(rows, classes, {"rare": 0.15}).tolist()
+    [0, 2]
+    >>> choose_classes(rows[:, :2], classes[:2], 0.3).tolist()
+    [1, 1]
+    """
+    if threshold is None:
+        return probabilities.argmax(axis=1)
+    names = [str(name) for name in classes.tolist()]
+    if not isinstance(threshold, Mapping):
+        if len(names) != 2:
+            raise ValueError(
+                f"a single threshold is for two classes, and there are {len(names)}: name the class of each "
+                f"threshold, such as {names[-1]}=0.2 (threshold)"
+            )
+        threshold = {names[1]: threshold}
+    limits = np.full(len(names), np.nan)
+    for name, limit in threshold.items():
+        if str(name) not in names:
+            raise ValueError(f"there is no class {name!r} (threshold); the classes are {', '.join(names)}")
+        if not 0 < limit < 1:
+            raise ValueError(f"the threshold of {name!r} must be between 0 and 1, got {limit:g} (threshold)")
+        limits[names.index(str(name))] = limit
+    has_limit = np.isfinite(limits)
+    multiples = np.where(has_limit, probabilities / np.where(has_limit, limits, 1), 0.0)
+    others = probabilities if has_limit.all() else np.where(has_limit, -1.0, probabilities)
+    reached = multiples.max(axis=1) >= 1
+    chosen: NDArray[np.int64] = np.where(reached, multiples.argmax(axis=1), others.argmax(axis=1))
+    return chosen
