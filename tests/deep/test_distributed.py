@@ -63,7 +63,8 @@ SETTINGS = {"classifier": plain_mlp, "epochs": 5, "bags_per_step": 3, "random_st
 LONG_SETTINGS = {**SETTINGS, "epochs": 12, "precision": "64-true"}
 
 
-PHOTO_SETTINGS = {"epochs": 2, "bags_per_step": 2, "augment": None, "average": 0.0, "random_state": 0}
+PHOTO_SETTINGS = {"epochs": 2, "bags_per_step": 2, "augment": None, "average": 0.0, "precision": "32-true"}
+PHOTO_SETTINGS["random_state"] = 0
 
 
 def few_photos():
