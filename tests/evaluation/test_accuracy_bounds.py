@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from llpgan import Bags
-from llpgan.evaluation import hoeffding, worst_case
+from llpgan.evaluation import worst_case
+from llpgan.evaluation.without_labels import hoeffding
 
 
 def test_the_bounds_are_those_of_all_arrangements_of_labels(rng):

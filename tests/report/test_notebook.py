@@ -8,8 +8,8 @@ from matplotlib.figure import Figure
 
 import llpgan
 from llpgan import DLLP, Bags, MeanMap
+from llpgan.ecological import GroupShares
 from llpgan.evaluation import (
-    GroupShares,
     bag_scores,
     inspect_bags,
     judge_without_labels,
