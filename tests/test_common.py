@@ -55,30 +55,17 @@ def quick_parts(monkeypatch):
     monkeypatch.setattr(auto_llp, "BagLogistic", partial(BagLogistic, n_resamples=5))
 
 
-WEIGHTS = [
-    "check_sample_weights_pandas_series",
-    "check_sample_weights_not_an_array",
-    "check_sample_weights_list",
-    "check_sample_weights_shape",
-    "check_sample_weights_not_overwritten",
-    "check_classifiers_one_label_sample_weights",
-    "check_sample_weight_equivalence_on_dense_data",
-]
 EQUIVALENT = {"MeanMap", "InvCal"}  # to repeated rows, to the last digits; see also test_weighted_rows
 
 
 def expected_to_fail(estimator):
-    """Some methods cannot weigh rows, and networks compute in single precision: the seventh digit is chance."""
-    found = {} if estimator.takes_weights else dict.fromkeys(WEIGHTS, "this method cannot weigh rows")
-    if estimator.takes_weights and type(estimator).__name__ not in EQUIVALENT:
-        found[WEIGHTS[-1]] = (
-            "bags are drawn, shuffled or compared with each other, and repeated rows are more bags"
-        )
-    if hasattr(estimator, "precision"):
-        found["check_methods_subset_invariance"] = "asks for 1e-7; ours is below"
-    if type(estimator).__name__ in THIN:
-        found["check_classifiers_train"] = "asks for an accuracy that takes more epochs"
-    return found
+    """Some methods cannot weigh rows, and others draw, shuffle or compare bags."""
+    if not estimator.takes_weights:
+        checks = ("check_sample_weights_not_overwritten", "check_sample_weight_equivalence_on_dense_data")
+        return dict.fromkeys(checks, "this method cannot weigh rows")
+    if type(estimator).__name__ not in EQUIVALENT:
+        return {"check_sample_weight_equivalence_on_dense_data": "repeated rows are more bags"}
+    return {}
 
 
 def checked():
