@@ -2,8 +2,9 @@
 
 In each of the four elections, 40 random sets of 1, 2, 4, 8, 16 and 35 districts and the set of all are drawn.
 Groups are the parties that all districts of a set count, outcomes the parties of candidates in at least 80 % of
-them; the rest is ``other``. Sets are estimated with districts as strata and, for some sets of two and four,
-without strata. The rule of adding up strata was chosen on 2002 and 2008. Rows go to
+them; the rest is ``other``. Each district is fitted once for each choice of groups and outcomes, and sets add up
+these fits, as `shares_from_counts` does with districts as strata. Some sets of two, four and eight districts are
+estimated without strata too. The rule of adding up strata was selected on 2002 and 2008. Rows go to
 ``results/new_zealand_strata.jsonl``, their table to ``results/new_zealand_strata.md``; sets that are there already
 are not run again.
 """
@@ -24,7 +25,7 @@ from llpgan.ecological.shares import GroupShares, assemble_shares, shares_from_c
 
 SIZES = (1, 2, 4, 8, 16, 35)
 N_SETS, N_POOLED = 40, 3
-POOLED_SIZES = (2, 4)
+POOLED_SIZES = (2, 4, 8)
 ALL = 0  # the size that stands for all districts
 COMMON = 0.8  # of the districts of a set must have a candidate of the party
 
@@ -171,12 +172,12 @@ def coverage(rows: Sequence[Row], held: str = "held") -> str:
 def page(rows: list[Row]) -> str:
     """The table with its explanation."""
     about = (
-        "Random sets of districts of New Zealand, up to 40 of each size in each of four elections, and all "
+        "Random sets of districts of New Zealand, 40 of each size in each of four elections, and all "
         "districts together; made from `new_zealand_strata.jsonl`. Error: ballots in the wrong cell of the set's "
         "total, in per cent. Held: how many 95 % intervals of cells of groups above 5 % hold the truth. Width: "
         "the mean width of these intervals. Districts are strata, except in the columns from *pooled* on: there "
-        "all polling places are given without strata (some sets of two and of four districts), which gives a "
+        "all polling places are given without strata (three sets of each size and election), which gives a "
         "warning and wide intervals if the library notices.\n\n"
-        "The rule by which strata are added up and the limits of the warning were chosen on 2002 and 2008."
+        "The rule by which strata are added up and the limits of the warning were selected on 2002 and 2008."
     )
     return as_markdown("Shares over several districts", about, summary(rows))

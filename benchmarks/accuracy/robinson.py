@@ -7,8 +7,10 @@ those who are both is known too. There are no population counts, so each county 
 """
 
 import warnings
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from benchmarks.rows import RESULTS, Row, as_markdown, folder_of, measured_rows, write_aside
 from llpgan.ecological import GroupCounts, shares_from_counts
@@ -26,9 +28,7 @@ def run() -> list[Row]:
 
 def measured(way: str) -> Row:
     """The shares of those who are illiterate, among those born abroad and among natives."""
-    table = np.genfromtxt(
-        folder_of("elections") / "elections" / "foreign_born_literacy_1930.csv", delimiter=",", names=True
-    )
+    table = read_table()
     abroad, illiterate, state = table["X"], table["Y"], table["state"]
     if way == TRUTH:
         true = [np.average(table[name], weights=weight) for name, weight in (("W1", abroad), ("W2", 1 - abroad))]
@@ -58,6 +58,21 @@ def measured(way: str) -> Row:
         "warned": bool(caught),
         "critical_correlation": sensitivity.critical_correlation,
     }
+
+
+def read_table() -> NDArray[Any]:
+    """The columns of the counties, by name."""
+    return np.genfromtxt(
+        folder_of("elections") / "elections" / "foreign_born_literacy_1930.csv", delimiter=",", names=True
+    )
+
+
+def read_counties() -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """The cells of each county, of shape (n_counties, 2, 2), and its state."""
+    table = read_table()
+    groups = PEOPLE * np.column_stack([table["X"], 1 - table["X"]])
+    illiterate = np.column_stack([table["W1"], table["W2"]])
+    return groups[:, :, None] * np.stack([illiterate, 1 - illiterate], axis=2), table["state"].astype(np.int64)
 
 
 def summary(rows: list[Row]) -> list[Row]:

@@ -1,5 +1,7 @@
 """llpgan shares: a table of shares by group on the terminal and as CSV."""
 
+import re
+
 import numpy as np
 import pyarrow.csv
 import pytest
@@ -127,6 +129,23 @@ def test_counts_give_a_table_files_and_a_page_without_a_model(tmp_path, monkeypa
     assert "vanishes_at_r" in pyarrow.csv.read_csv("d.csv").column_names
     names = ["summary", "shares", "differences", "sensitivity", "strata", "bounds", "method"]
     assert sections(tmp_path / "page.html") == names
+
+
+def test_charts_leave_out_words_with_which_all_names_begin(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    precincts(tmp_path)
+    text = (tmp_path / "precincts.tab").read_text()
+    (tmp_path / "precincts.tab").write_text(
+        text.replace("black", "adults_black", 1).replace("white", "adults_white", 1)
+    )
+    options = [word.replace("black,white", "adults_black,adults_white") for word in COUNTS]
+    assert main.main([*options, "--strata", "county", "--html", "page.html"]) == 0
+    page = (tmp_path / "page.html").read_text()
+    charts, tables = (re.findall(f">{name}</t[dhe]", page) for name in ("white", "adults_white"))
+    assert {end[-1] for end in charts} == {"e"}
+    assert {end[-1] for end in tables} <= {"d", "h"}
+    assert charts
+    assert tables
 
 
 def test_long_names_are_not_cut(tmp_path, monkeypatch, capsys):

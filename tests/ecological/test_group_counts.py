@@ -15,7 +15,7 @@ NAMES = (["black", "white"], ["yes", "no"], ["A", "B"])
     [
         ([[80, 20], [30, 71]], OUTCOMES, "unit 'B': its groups sum to 101, its outcomes to 100"),
         ([[80, 20], [-30, 130]], OUTCOMES, "unit 'B': -30 of group 'black' is not a count"),
-        (GROUPS, [[50, 50], [np.nan, 60]], "unit 'B': nan of outcome 'yes' is not a count"),
+        (GROUPS, [[50, 50], [np.nan, 60]], "unit 'B': outcome 'yes' has no count"),
         ([[0, 100], [0, 100]], OUTCOMES, "group 'black' is in no unit"),
         (GROUPS, [[100, 0], [100, 0]], "outcome 'no' is in no unit"),
         ([[80, 20]], OUTCOMES, "1 units in groups, but 2 in outcomes"),
@@ -51,13 +51,37 @@ def test_a_table_with_more_outcomes_than_people_or_a_unit_twice_is_refused():
     table = {"unit": ["A", "B"], "b": [80, 30], "w": [20, 70], "yes": [50, 40], "no": [60, 60]}
     names = {"groups": ["b", "w"], "outcomes": ["yes", "no"]}
     with pytest.raises(
-        ValueError, match=r"unit 'A': -10 of outcome 'rest' is not a count \(the outcomes sum to more"
+        ValueError, match="unit 'A': its outcomes sum to 110, more than its groups, 100: nobody is"
     ):
         GroupCounts.from_table(table, **names, unit="unit", remainder="rest")
     with pytest.raises(ValueError, match="unit 'A' has two rows, 0 and 1"):
         GroupCounts.from_table(table | {"unit": ["A", "A"]}, **names, unit="unit")
     with pytest.raises(ValueError, match="has no column 'white'"):
         GroupCounts.from_table(table, groups=["b", "white"], outcomes=["yes", "no"])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"groups": ["b"]}, r"'b' is the only one \(groups\): name at least two columns"),
+        (
+            {"outcomes": ["yes"]},
+            r"'yes' is the only one \(outcomes\): name at least two columns, or those who are",
+        ),
+        ({"outcomes": ["yes", "b"]}, r"column 'b' is named twice: \(groups\) and \(outcomes\)"),
+        ({"strata": "county"}, r"row 1: its 'county' is missing, so it is in no stratum \(strata\)"),
+        (
+            {},
+            r"csv: unit 'A': its groups sum to 100, its outcomes to 90; both must count the same people: ",
+        ),
+    ],
+)
+def test_a_mistake_in_a_table_is_named_by_option_and_file(options, message, tmp_path):
+    table = {"unit": ["A", "B"], "b": [80, 30], "w": [20, 70], "yes": [50, 40], "no": [40, 60]}
+    pd.DataFrame(table | {"county": ["x", None]}).to_csv(tmp_path / "precincts.csv", index=False)
+    names = {"groups": ["b", "w"], "outcomes": ["yes", "no"], "unit": "unit"}
+    with pytest.raises(ValueError, match=message):
+        GroupCounts.from_table(tmp_path / "precincts.csv", **names | options)
 
 
 def test_units_without_anybody_change_nothing():

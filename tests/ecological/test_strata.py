@@ -68,19 +68,16 @@ def test_a_stratum_is_estimated_as_if_it_were_alone_and_strata_add_up(cells_and_
     np.testing.assert_allclose(shares.shares, total / shares.sizes[:, None])
 
 
-def test_chance_adds_in_squares_and_bias_linearly(cells_and_strata):
+def test_chance_adds_in_squares_and_all_strata_are_biased_alike(cells_and_strata):
     cells, strata = cells_and_strata
     fits = [fit_margins(*(cells[strata == name].sum(axis=axis) for axis in (2, 1))) for name in ("east", "west")]
     counts = GroupCounts(cells.sum(axis=2), cells.sum(axis=1), strata=strata)
     found = shares_from_counts(counts, aggregation_bias=0.7)
-    chance = sum(np.diag(fit.covariance.sampling) for fit in fits)
-    bias = sum(np.sqrt(np.diag(fit.covariance.moving @ fit.covariance.moving)) for fit in fits)
-    sizes = np.repeat(found.sizes, 2)
-    np.testing.assert_allclose(
-        np.einsum("rcrc->rc", found.covariance).ravel() * sizes**2, chance + 0.7**2 * bias**2, rtol=1e-6
-    )
-    eigenvalues = np.linalg.eigvalsh(found.covariance.reshape(4, 4))
-    assert eigenvalues.min() > -1e-9 * eigenvalues.max()
+    moving, chance = (sum(getattr(fit.covariance, name) for fit in fits) for name in ("moving", "sampling"))
+    sizes, found = np.repeat(found.sizes, 2), found.covariance.reshape(4, 4)
+    np.testing.assert_allclose(found * np.outer(sizes, sizes), chance + 0.49 * moving @ moving, rtol=1e-6)
+    apart = chance + 0.49 * sum(fit.covariance.moving @ fit.covariance.moving for fit in fits)
+    assert (np.diag(found) * sizes**2 > 1.1 * np.diag(apart)).all()
 
 
 def test_the_order_of_units_does_not_matter(cells_and_strata, shares):
@@ -104,6 +101,13 @@ def test_a_stratum_with_few_units_borrows_from_the_others():
     assert ((low <= shares) & (shares <= high)).mean() > 0.8
     with pytest.raises(ValueError, match="there must be more units than groups"):
         shares_from_counts(GroupCounts(counts.groups[60:], counts.outcomes[60:]))
+
+
+def test_strata_that_are_all_too_small_give_a_warning(cells_and_strata):
+    cells, _ = cells_and_strata
+    counts = GroupCounts(cells.sum(axis=2), cells.sum(axis=1), strata=np.arange(len(cells)) // 2)
+    with pytest.warns(UserWarning, match="no stratum has 2 units per group"):
+        assert len(shares_from_counts(counts).by_stratum) == 30
 
 
 def test_groups_that_a_stratum_does_not_have_are_left_out_of_it(cells_and_strata):

@@ -556,10 +556,9 @@ def _widen(covariance: CellCovariance, place: NDArray[np.int64], n_cells: int) -
 def sum_covariances(parts: Sequence[CellCovariance], aggregation_bias: float) -> Table:
     """Compute the covariance of the total over strata.
 
-    Chance is independent between strata and adds in squares. The bias has the same sign in many strata, so its
-    standard deviations add: over strata d, the variance of a cell is Σ_d sampling_d + τ² (Σ_d b_d)², where b_d² is
-    the cell's place on the diagonal of K_d K_d. Cells are correlated as if the log odds ratios were wrong by the
-    same amount in all strata.
+    Chance is independent between strata, so its variances add. The bias tends to have the same sign everywhere: as
+    if the log odds ratios were wrong by the same amount in all strata, their cells move by Σ_d K_d times it. The
+    covariance is Σ_d sampling_d + τ² (Σ_d K_d)².
 
     Parameters
     ----------
@@ -576,11 +575,7 @@ def sum_covariances(parts: Sequence[CellCovariance], aggregation_bias: float) ->
     if isinstance(aggregation_bias, bool) or not 0 <= aggregation_bias < np.inf:
         raise ValueError(f"aggregation_bias must be a finite number, 0 or above, got {aggregation_bias!r}")
     moving = np.sum([part.moving for part in parts], axis=0)
-    together = moving @ moving.T
-    linear = np.sum([np.linalg.norm(part.moving, axis=1) for part in parts], axis=0)
-    wider = linear / np.maximum(np.sqrt(np.diag(together)), _TINY)
-    bias = aggregation_bias**2 * together * np.multiply.outer(wider, wider)
-    return np.asarray(np.sum([part.sampling for part in parts], axis=0) + bias)
+    return np.asarray(np.sum([part.sampling for part in parts], axis=0) + aggregation_bias**2 * moving @ moving.T)
 
 
 def sum_zero_basis(n: int) -> Table:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from llpgan.tables.columns import as_numbers, naming_source
+from llpgan.tables.columns import as_numbers, missing_values, naming_source
 from llpgan.tables.join import bag_keys
 from llpgan.tables.read import missing_column_error, read_table, source_name
 from llpgan.tables.spec import check_names
@@ -105,10 +105,11 @@ class GroupCounts:
         members, results = self.totals, self.outcomes.sum(axis=1)
         assert self.unit_names is not None
         for unit in np.flatnonzero(np.abs(members - results) > _ROUNDING * np.maximum(members, 1)).tolist():
+            hint = ": name those who are in no outcome, such as abstained (remainder)"
+            hint = hint if (members >= results).all() else ""
             raise ValueError(
                 f"unit {self.unit_names[unit]!r}: its groups sum to {members[unit]:.10g}, its outcomes to "
-                f"{results[unit]:.10g}; both must count the same people (GroupCounts.from_table can make those "
-                f"without an outcome one more: remainder='abstained')"
+                f"{results[unit]:.10g}; both must count the same people{hint}"
             )
         if members.max() <= 1 + _ROUNDING:
             raise ValueError(
@@ -208,20 +209,37 @@ class GroupCounts:
             with naming_source(file):
                 return np.column_stack([as_numbers(name, read[name]) for name in columns])
 
-        members, results, names = collect(groups, "groups"), collect(outcomes, "outcomes"), list(outcomes)
+        members, results, names = collect(groups, "groups"), collect(outcomes, "outcomes"), [*outcomes]
+        for name in names:
+            if name in groups:
+                raise ValueError(f"column {name!r} is named twice: (groups) and (outcomes) must be other columns")
+        in_strata = None if strata is None else _name_strata(read, _columns(strata, "strata"), file)
+        unit_names = None if unit is None else _name_units(read, _columns(unit, "unit"), file, ids)
         if remainder is not None:
             results = np.column_stack([results, members.sum(axis=1) - results.sum(axis=1)])
             names.append(remainder)
-        index, found = (None, ()) if strata is None else bag_keys(read, _columns(strata, "strata"), file)
-        return cls(
-            members,
-            results,
-            list(groups),
-            names,
-            None if unit is None else _name_units(read, _columns(unit, "unit"), file, ids),
-            None if index is None else [found[place] for place in index],
-            collect(covariates, "covariates") if len(covariates) else None,
-        )
+            for row in np.flatnonzero(results[:, -1] < 0).tolist():
+                raise ValueError(
+                    f"{file}: unit {row if unit_names is None else unit_names[row]!r}: its outcomes sum to "
+                    f"{results[row, :-1].sum():.10g}, more than its groups, {members[row].sum():.10g}: nobody is "
+                    f"left for {remainder!r} (remainder)"
+                )
+        for option, several in (("groups", groups), ("outcomes", names)):
+            if len(several) < 2:
+                raise ValueError(
+                    f"{several[0]!r} is the only one ({option}): name at least two columns"
+                    f"{', or those who are in no outcome (remainder)' if option == 'outcomes' else ''}"
+                )
+        with naming_source(file):
+            return cls(
+                members,
+                results,
+                list(groups),
+                names,
+                unit_names,
+                in_strata,
+                collect(covariates, "covariates") if len(covariates) else None,
+            )
 
     @property
     def n_units(self) -> int:
@@ -302,14 +320,21 @@ def _check_names(given: Sequence[Hashable] | None, n: int, option: str) -> Names
 
 def _check_counts(table: Table, units: Any, names: Any, what: str) -> None:
     for unit, column in np.argwhere(~np.isfinite(table) | (table < 0)):
-        hint = (
-            " (the outcomes sum to more than the groups)" if table[unit, column] < 0 and what == "outcome" else ""
-        )
+        if np.isnan(table[unit, column]):
+            raise ValueError(f"unit {units[unit]!r}: {what} {names[column]!r} has no count")
         raise ValueError(
-            f"unit {units[unit]!r}: {table[unit, column]:g} of {what} {names[column]!r} is not a count{hint}"
+            f"unit {units[unit]!r}: {table[unit, column]:g} of {what} {names[column]!r} is not a count"
         )
     for column in np.flatnonzero(table.sum(axis=0) == 0):
         raise ValueError(f"{what} {names[column]!r} is in no unit: all its counts are 0, so leave it out")
+
+
+def _name_strata(table: Any, columns: Sequence[str], file: str) -> list[Hashable]:
+    for name in columns:
+        for row in np.flatnonzero(missing_values(table[name]) if name in table.column_names else ()).tolist():
+            raise ValueError(f"{file}, row {row}: its {name!r} is missing, so it is in no stratum (strata)")
+    index, names = bag_keys(table, columns, file)
+    return [names[place] for place in index]
 
 
 def _name_units(table: Any, columns: Sequence[str], file: str, ids: Sequence[str]) -> list[Hashable]:

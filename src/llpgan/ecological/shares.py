@@ -597,7 +597,12 @@ def _fit_strata(counts: GroupCounts, prior_scale: float) -> dict[Hashable, CellF
             few.append(name)
     fits = {name: fit(rows) for name, rows in strata.items() if name not in few}
     if few:
-        prior = _borrow(list(fits.values())) if fits else _borrow([fit(np.arange(counts.n_units))])
+        if not fits:
+            warn_user(
+                f"no stratum has {_UNITS_PER_GROUP} units per group: all are drawn towards one estimate for all "
+                f"units, so the result hardly shows how strata differ. Larger strata are better (strata)"
+            )
+        prior = _borrow(list(fits.values()) or [fit(np.arange(counts.n_units))])
         fits |= {name: fit(strata[name], prior) for name in few}
     return {name: fits[name] for name in strata}
 
@@ -688,7 +693,7 @@ def _may_be_pooled(counts: GroupCounts, divergence: float | None) -> bool:
         return False
     warn_user(
         f"{reason}: if they are of several counties or districts, name the column that says which (strata), so "
-        f"that each is estimated by itself. The intervals are widened; aggregation_bias=0.3 gives those of a "
-        f"single district"
+        f"that each is estimated by itself. The intervals are widened; if all units are of one district, give the "
+        f"bias of one, {AGGREGATION_BIAS} (aggregation_bias)"
     )
     return True

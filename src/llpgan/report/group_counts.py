@@ -1,13 +1,15 @@
 """The page on shares estimated from counts of units, and the plots that analysts of elections know."""
 
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, Self
 
 import numpy as np
 from markupsafe import Markup
 from matplotlib.axes import Axes
+from matplotlib.transforms import ScaledTranslation
 from numpy.typing import NDArray
 
 from llpgan.ecological import GroupCounts, GroupShares
@@ -31,6 +33,7 @@ from llpgan.report.text import format_count, format_percent
 _MOST_LINES = 300  # of a tomography plot; the largest units
 _MOST_STRATA = 30  # of a chart; the largest
 _MOST_BOUNDS = 6  # plots of bounds on a page
+_LEGEND_BELOW = -44  # points, from the axes
 USUAL_CORRELATION = 0.18  # 95 % of differences between groups in New Zealand (results/new_zealand_sensitivity.md)
 _STRONGEST = 0.6  # correlation that the sensitivity plot shows
 
@@ -281,6 +284,7 @@ class DifferencesDisplay(Display):
         ax = drawn.ax_
         ax.axvline(0, color=colours.soft, linewidth=1, linestyle=DASHED)
         ax.set_xlabel("difference of the shares")
+        set_percent_ticks(ax.xaxis, 4)
         return self._drawn_on(ax, drawn.hover_)
 
 
@@ -490,6 +494,27 @@ class CountsPage:
             return f"{text}."
         return f"{text}, 95 % interval {100 * apart.low:.1f} to {100 * apart.high:.1f}."
 
+    @property
+    def for_charts(self) -> Self:
+        """The same without the words with which all names of groups, or of outcomes, begin: charts are narrow."""
+        groups = _drop_common_words(self.complete.groups)
+        outcomes = _drop_common_words([name for name in self.complete.outcomes if name != self.remainder])
+
+        def rename(shares: GroupShares) -> GroupShares:
+            return replace(
+                shares,
+                groups=tuple(groups[name] for name in shares.groups),
+                outcomes=tuple(outcomes.get(name, name) for name in shares.outcomes),
+                by_stratum={name: rename(part) for name, part in shares.by_stratum.items()},
+            )
+
+        counts = replace(
+            self.counts,
+            group_names=[groups.get(name, name) for name in self.counts.group_names or ()],
+            outcome_names=[outcomes.get(name, name) for name in self.counts.outcome_names or ()],
+        )
+        return replace(self, counts=counts, complete=rename(self.complete), shares=rename(self.shares))
+
     def shares_chart(self) -> Markup:
         """The share of each shown outcome in each group."""
         display = GroupSharesDisplay.prepare(self.shares, self.shown)
@@ -606,11 +631,21 @@ class CountsPage:
         return render_template("counts_page.html.j2", self.title, sections, page=self)
 
 
+def _drop_common_words(names: Sequence[Any]) -> dict[Any, str]:
+    words = [re.findall(r"[^ _]*[ _]*", group_text(name))[:-1] for name in names]
+    alike = [len(set(parts)) == 1 for parts in zip(*words, strict=False)]
+    n_common = min([*alike, False].index(False), len(alike) - 1) if len(words) > 1 else 0
+    return {name: "".join(some[n_common:]) for name, some in zip(names, words, strict=True)}
+
+
 def _draw_chart(name: str, display: Any, n_rows: int, n_series: int, label: str = "") -> Markup:
     def draw(axes: Axes) -> Any:
         hover = display.plot(axes, palette=PAGE).hover_
         if label:
             axes.set_xlabel(label)
+        if legend := axes.get_legend():  # at the same distance in charts of any height
+            below = ScaledTranslation(0, _LEGEND_BELOW / 72, axes.figure.dpi_scale_trans)
+            legend.set_bbox_to_anchor((0, 0), transform=axes.transAxes + below)
         return hover
 
     height = 90 + n_rows * max(28, 15 * n_series) + (22 * n_series if n_series > 1 else 0)

@@ -19,7 +19,7 @@ def format_percent(share: float) -> str:
     """
     if share == 1:
         return "100 %"
-    return f"{100 * share:.{1 if share >= 0.01 or share == 0 else 2}f} %"
+    return f"{100 * share:.{1 if abs(share) >= 0.01 or share == 0 else 2}f} %"
 
 
 def format_decimals(value: float) -> str:
