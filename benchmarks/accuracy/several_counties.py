@@ -37,7 +37,8 @@ WAYS = {"strata": None, "pooled": None, "narrow": 0.3}  # and their aggregation 
 
 def run() -> list[Row]:
     path = RESULTS / "several_counties.jsonl"
-    cells = [cell for cell in product(CASES, PRECINCTS, SEEDS) if cell[0] != REAL]
+    cells: list[tuple[str, int | None, int]]
+    cells = [(*cell, seed) for cell in product(CASES, PRECINCTS) if cell[0] != REAL for seed in SEEDS]
     cells += [(REAL, None, seed) for seed in SEEDS]
     rows = measured_rows(path, ("case", "precincts", "seed"), cells, measure)
     write_aside(RESULTS / "several_counties.md", page(rows))
