@@ -16,6 +16,7 @@ from llpgan.evaluation import (
     label_scores,
     learning_curve,
     partial_dependence,
+    randomness_test,
 )
 from llpgan.evaluation.compare import compare
 from llpgan.report import GroupSharesDisplay, write_report
@@ -84,7 +85,15 @@ def test_calibration_inspection_curve_and_effects_are_tables(model, blobs, bags)
     instances, labels, _ = blobs
     calibration = label_scores(labels, model.predict_proba(instances), [0, 1]).calibration
     assert calibration.to_frame()["n"].sum() == 80
+    scores = label_scores(labels, model.predict_proba(instances), [0, 1])
+    assert repr(scores) == f"LabelScores(80 instances, accuracy {scores.accuracy})"
+    assert f">{scores.accuracy.value:.3f}</td>" in scores._repr_html_()
     found = inspect_bags(bags)
+    assert repr(found).startswith("Inspection(10 bags, worth about ")
+    assert f">{found.rows[1]:,.0f}</td>" in found._repr_html_()
+    randomness = randomness_test(bags)
+    assert repr(randomness).startswith(f"RandomnessTest(p = {randomness.p_value:.2g}, ")
+    assert randomness.describe().partition("(")[0] in randomness._repr_html_()
     assert found.to_frame().to_dict("list") == {
         "class": ["0", "1"],
         "rows": found.rows.tolist(),
@@ -93,6 +102,8 @@ def test_calibration_inspection_curve_and_effects_are_tables(model, blobs, bags)
     more = Bags.from_labels(np.tile(instances, (2, 1)), np.tile(labels, 2), np.arange(160) // 8)
     curve = learning_curve(more, repeats=2)
     assert curve.to_frame()["n_bags"].tolist() == [step.n_bags for step in curve.steps]
+    assert f"{curve.steps[0].error:.3f} with {curve.steps[0].n_bags}" in repr(curve)
+    assert curve._repr_html_().count("<tr>") == 1 + len(curve.steps)
     effect = partial_dependence(model, bags, {"first": [0]})["first"]
     assert effect.to_frame()["predicted 1"].is_monotonic_increasing
 
@@ -102,6 +113,7 @@ def test_a_history_is_a_table_also_of_a_loaded_model(bags, tmp_path):
     model = DLLP(epochs=2, random_state=0, device="cpu").fit_bags(bags)
     llpgan.save(model, tmp_path / "model")
     for one in (model, llpgan.load(tmp_path / "model")):
+        assert one.history_._repr_html_().startswith("<div><strong>2 epochs, the last one first")
         frame = one.history_.to_frame()
         assert frame["epoch"].tolist() == [1, 2]
         assert frame["proportion_loss"].tolist() == [row["proportion_loss"] for row in model.history_]

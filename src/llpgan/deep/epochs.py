@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from llpgan.utils.arrays import Array, to_frame
+from llpgan.utils.messages import html_table
 
 _LEAST = np.finfo(np.float64).eps
 
@@ -73,3 +74,11 @@ class EpochHistory(list[dict[str, float]]):
         """
         names = dict.fromkeys(name for row in self for name in row)
         return to_frame({name: [row.get(name) for row in self] for name in names})
+
+    def _repr_html_(self) -> str:
+        names = dict.fromkeys(name for row in self for name in row)
+        last = self[::-1]
+        columns = {
+            name.replace("_", " "): [f"{row[name]:.4g}" if name in row else "" for row in last] for name in names
+        }
+        return html_table(columns, f"{len(self):,} epochs, the last one first")

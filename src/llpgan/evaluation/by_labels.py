@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from llpgan.bags.checks import check_same_length, check_weights
 from llpgan.evaluation.intervals import Estimate, auc_estimate, mean, share
 from llpgan.utils.arrays import Array, choose_classes, refuse_masked, to_frame
+from llpgan.utils.messages import html_table
 
 
 class CalibrationBin(NamedTuple):
@@ -96,6 +97,20 @@ class LabelScores:
     calibration_error: Estimate
     confusion: NDArray[Any]
     calibration: CalibrationTable
+
+    def __repr__(self) -> str:
+        return f"LabelScores({self.n:,} instances, accuracy {self.accuracy})"
+
+    def _repr_html_(self) -> str:
+        known = {"accuracy": self.accuracy, "AUC": self.auc, "log loss": self.log_loss}
+        known |= {"calibration error": self.calibration_error}
+        figures = {name: found for name, found in known.items() if found is not None}
+        ends = ["" if found.low is None else f"{found.low:.3f} to {found.high:.3f}" for found in figures.values()]
+        values = [f"{found.value:.3f}" for found in figures.values()]
+        columns = {"": list(figures), "value": values, "95 % interval": ends}
+        baseline = self.confusion.sum(axis=1).max() / self.confusion.sum()
+        note = f"Always predicting the commonest class would have an accuracy of {baseline:.3f}."
+        return html_table(columns, f"Scores by the labels of {self.n:,} instances", note=note)
 
 
 def label_scores(

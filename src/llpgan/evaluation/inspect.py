@@ -13,6 +13,7 @@ from llpgan.bags.fit_warnings import collect_trial_warnings
 from llpgan.evaluation.by_bags import bag_scores
 from llpgan.methods.base import LLPClassifier
 from llpgan.utils.arrays import Array, to_frame
+from llpgan.utils.messages import html_table
 
 _ENOUGH_BAGS = 20  # with which 95 % intervals of accuracy without labels were measured to hold in 91 cases of 100
 _SAME = 1e-3  # shares of two classes that go together this closely cannot be told apart
@@ -91,6 +92,21 @@ class Inspection:
             The columns ``class``, ``rows`` and ``worth``.
         """
         return to_frame({"class": self.classes, "rows": self.rows.tolist(), "worth": self.worth.tolist()})
+
+    def __repr__(self) -> str:
+        return f"Inspection({self.n_bags} bags, worth about {self.total_worth:,.0f} labelled rows)"
+
+    def _repr_html_(self) -> str:
+        columns = {
+            "class": self.classes,
+            "rows": [f"{n:,.0f}" for n in self.rows],
+            "worth in labelled rows": [f"{n:,.0f}" for n in self.worth],
+        }
+        note = (
+            f"{self.smallest:,} to {self.largest:,} rows per bag; {100 * self.purity:.1f} % of a bag belongs to "
+            f"its commonest class; shares differ {self.spread:.1f} times as much as in random bags."
+        )
+        return html_table(columns, f"{self.n_bags:,} bags", note=note)
 
 
 def inspect_bags(bags: Bags) -> Inspection:
@@ -260,6 +276,20 @@ class LearningCurve:
             One row per entry.
         """
         return to_frame({name: [getattr(step, name) for step in self.steps] for name in Step._fields})
+
+    def __repr__(self) -> str:
+        errors = ", ".join(f"{step.error:.3f} with {step.n_bags}" for step in self.steps)
+        return f"LearningCurve(bag error {errors} bags)"
+
+    def _repr_html_(self) -> str:
+        columns = {
+            "bags": [f"{step.n_bags:,}" for step in self.steps],
+            "bag error": [f"{100 * step.error:.1f} %" for step in self.steps],
+            "standard deviation": [f"{100 * step.sd:.1f} %" for step in self.steps],
+        }
+        last = self.steps[-1].n_bags
+        note = f"Extrapolated to {2 * last:,} bags: {100 * self.at(2 * last):.1f} %."
+        return html_table(columns, "Bag error by the number of bags", note=note)
 
 
 def learning_curve(

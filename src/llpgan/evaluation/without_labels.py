@@ -447,6 +447,14 @@ class RandomnessTest:
         """Whether the test does not reject that bags are random, at a level of 0.05. Few bags can hide much."""
         return self.p_value >= _LEVEL
 
+    def __repr__(self) -> str:
+        return f"RandomnessTest(p = {self.p_value:.2g}, {'' if self.looks_random else 'not '}random)"
+
+    def _repr_html_(self) -> str:
+        rows = {"features": self.p_features, "proportions": self.p_proportions, "both": self.p_value}
+        columns = {"": list(rows), "p-value": [f"{p:.2g}" for p in rows.values()]}
+        return html_table(columns, "Are the bags random?", note=self.describe())
+
     in_words = OldName("describe")
 
     def describe(self) -> str:

@@ -12,8 +12,7 @@ from markupsafe import Markup, escape
 from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, MaxNLocator, StrMethodFormatter
-from numpy.typing import NDArray
+from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
 from llpgan.deep.epochs import kept_epoch
 from llpgan.evaluation import LabelScores, LearningCurve, PartialDependence
@@ -23,13 +22,15 @@ from llpgan.report.displays import (
     IN_WORDS,
     NOT_CURVES,
     ComparisonDisplay,
+    ConfusionDisplay,
     GroupSharesDisplay,
     LearningCurveDisplay,
     ProportionDisplay,
     ReliabilityDisplay,
 )
-from llpgan.report.drawing import Palette, hide_spines, set_percent_ticks, shorten
-from llpgan.report.text import format_count, format_percent, worst_bags
+from llpgan.report.drawing import Palette, set_percent_ticks, shorten
+from llpgan.report.effects import MOST_COLUMNS, EffectDisplay, ImportanceDisplay, effect_range
+from llpgan.report.text import worst_bags
 from llpgan.utils.arrays import Array
 
 # Colours that no chart would use: in the SVG they become the page's variables.
@@ -131,32 +132,14 @@ def _style_for_page(tag: str, name: str) -> str:
     return tag
 
 
-MOST_COLUMNS = 20
-
-
 def importance_chart(story: ReportContent) -> Markup:
     """A bar a column: the rise of the bags' loss when it is shuffled, with the shuffles' standard deviation."""
-    rises = sorted((story.rises or {}).items(), key=lambda item: item[1].mean)[-MOST_COLUMNS:]
+    display = ImportanceDisplay(story.rises or {})
 
     def draw(axes: Axes) -> Hover:
-        means, deviations = np.array([rise for _, rise in rises]).T
-        bars = axes.barh(range(len(rises)), means, 0.66, color=BLUE)
-        for place, bar in enumerate(bars):
-            bar.set_gid(f"bar-{place}")
-        axes.errorbar(
-            means, range(len(rises)), xerr=deviations, fmt="none", ecolor=SOFT, elinewidth=1.4, capsize=2.5
-        )
-        axes.set_yticks(range(len(bars)), [shorten(name, 22) for name, _ in rises])
-        axes.tick_params(axis="y", labelcolor=INK, length=0)
-        axes.tick_params(axis="x", length=0)
-        axes.axvline(0, color=SOFT, linewidth=1)
-        axes.grid(axis="x")
-        axes.set(xlabel="rise of the bags’ loss", ylim=(-0.6, len(rises) - 0.4))
-        axes.xaxis.set_major_locator(MaxNLocator(4))
-        axes.spines["left"].set_visible(False)
-        return {f"bar-{i}": [f"{name}: {mean:.4f} ± {sd:.4f}"] for i, (name, (mean, sd)) in enumerate(rises)}
+        return display.plot(axes, palette=PAGE).hover_
 
-    return svg("what-matters", draw, height=76 + 25 * len(rises))
+    return svg("what-matters", draw, height=76 + 25 * min(len(display.rises), MOST_COLUMNS))
 
 
 def comparison_chart(found: Comparison) -> Markup:
@@ -170,78 +153,20 @@ def comparison_chart(found: Comparison) -> Markup:
 
 
 _WIDTH, _TEXT = 300, 14.5
-_ROOM = 0.05
 
 
-def effect_range(effects: Sequence[PartialDependence], k: int) -> tuple[float, float]:
-    """One axis for the effects of all columns, so that their sizes can be compared."""
-    shares = np.concatenate([effect.predicted[:, k] for effect in effects])
-    return max(-0.02, float(shares.min()) - _ROOM), min(1.02, float(shares.max()) + _ROOM)
-
-
-def effect_chart(found: PartialDependence, k: int, number: int, ends: tuple[float, float]) -> Markup:
-    """The mean prediction of a class if all instances had this value: a curve, or one point per category."""
+def effect_chart(effects: Sequence[PartialDependence], k: int, place: int) -> Markup:
+    """The mean prediction of a class if all instances had this value; all effects have the same axis."""
+    found, ends = effects[place], effect_range(effects, k)
 
     def draw(axes: Axes) -> Hover:
+        hover = EffectDisplay(found, k, ends).plot(axes, palette=PAGE).hover_
+        axes.set(xlabel="", ylabel="")  # the caption of all has the class
         axes.set_title(shorten(found.column, 28))
-        texts = [
-            f"{name}: {format_percent(share)}"
-            for name, share in zip(found.names, found.predicted[:, k], strict=True)
-        ]
-        (_curve if found.values is not None else _draw_points)(axes, found, found.predicted[:, k], ends)
-        return {"values": texts}
+        return hover
 
     height = 220 if found.values is not None else 90 + 21 * len(found.names)
-    return svg(f"effect-{number}", draw, width=_WIDTH, height=height, text=_TEXT)
-
-
-def _curve(axes: Axes, found: PartialDependence, shares: Array, ends: tuple[float, float]) -> None:
-    values = found.values
-    assert values is not None
-    axes.plot(values, shares, color=BLUE, marker="o", markersize=4)
-    axes.scatter(values, shares, 120, color=BLUE, alpha=0, linewidths=0, gid="values")
-    hide_spines(axes, "y", PAGE)
-    axes.spines["left"].set_visible(False)
-    axes.set_ylim(*ends)
-    set_percent_ticks(axes.yaxis, 4)
-    if any(not _reads_as_number(name) for name in found.names):  # dates
-        outer = [0, len(values) - 1]
-        axes.set_xticks(values[outer], [found.names[place] for place in outer])
-    elif len(values) <= 6:
-        axes.set_xticks(values, found.names)
-    else:
-        axes.xaxis.set_major_locator(MaxNLocator(4))
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _axis_text(value)))
-
-
-def _axis_text(value: float) -> str:
-    """A number on an axis, with commas and without an exponent.
-
-    >>> _axis_text(16930.0), _axis_text(0.25)
-    ('16,930', '0.25')
-    """
-    return f"{value:,.0f}" if value == round(value) else f"{value:,.6g}"
-
-
-def _draw_points(axes: Axes, found: PartialDependence, shares: Array, ends: tuple[float, float]) -> None:
-    heights = np.arange(len(shares))
-    axes.hlines(heights, ends[0], shares, color=BLUE, linewidth=1.2, alpha=0.5)
-    axes.scatter(shares, heights, 46, color=BLUE, linewidths=0, gid="values")
-    axes.set_yticks(heights, [shorten(name, 20) for name in found.names])
-    axes.tick_params(axis="y", labelcolor=INK)
-    axes.set_ylim(-0.7, len(shares) - 0.3)
-    axes.set_xlim(*ends)
-    hide_spines(axes, "x", PAGE)
-    axes.spines["left"].set_visible(False)
-    set_percent_ticks(axes.xaxis, 3)
-
-
-def _reads_as_number(text: str) -> bool:
-    try:
-        float(text.replace(",", ""))
-    except ValueError:
-        return False
-    return True
+    return svg(f"effect-{place + 1}", draw, width=_WIDTH, height=height, text=_TEXT)
 
 
 def group_chart(shares: GroupSharesDisplay) -> Markup:
@@ -360,33 +285,11 @@ def calibration_chart(scores: LabelScores) -> Markup:
 
 def confusion_chart(scores: LabelScores, classes: tuple[str, ...]) -> Markup:
     """Counts of true against predicted classes, darker the larger their share of the row."""
-    k = len(classes)
-    names = [shorten(name, 12) for name in classes]
 
     def draw(axes: Axes) -> Hover:
-        shares = scores.confusion / np.maximum(
-            scores.confusion.sum(axis=1, keepdims=True), np.finfo(np.float64).tiny
-        )
-        for row, column in np.ndindex(k, k):
-            _draw_cell(axes, (row, column), scores.confusion, shares[row, column])
-        axes.set(xlim=(-0.5, k - 0.5), ylim=(k - 0.5, -0.5), aspect="equal")
-        upright = k > 6 or max(map(len, names)) * k > 40
-        axes.set_xticks(range(k), names, rotation=90 if upright else 0)
-        axes.set_yticks(range(k), names)
-        axes.set(xlabel="predicted class", ylabel="true class")
-        axes.tick_params(length=0)
-        axes.spines[:].set_visible(False)
-        return {}
+        return ConfusionDisplay(scores.confusion, classes).plot(axes, palette=PAGE).hover_
 
     return svg("confusion", draw, height=390)
-
-
-def _draw_cell(axes: Axes, place: tuple[int, int], counts: NDArray[Any], share: float) -> None:
-    row, column = place
-    axes.bar(column, 0.96, 0.96, bottom=row - 0.48, color=BLUE, alpha=0.04 + 0.41 * share)
-    if n := round(counts[place].item()):
-        size = 14 if len(counts) <= 4 else max(6, 13 - len(counts) / 2.5)
-        axes.text(column, row, format_count(n), ha="center", va="center", fontsize=size, color=INK)
 
 
 _TOGETHER = {

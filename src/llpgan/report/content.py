@@ -30,6 +30,7 @@ from llpgan.evaluation.explain import Rise
 from llpgan.methods.base import LLPClassifier
 from llpgan.methods.diagnostics import Setting, changed_settings, describe_method
 from llpgan.report.displays import GroupSharesDisplay
+from llpgan.report.effects import columns_of
 from llpgan.utils.arrays import Array
 
 Pixels = NDArray[np.uint8]
@@ -345,7 +346,7 @@ def collect_content(
     for others in (bags,) if held_out is None else (bags, held_out):
         _refuse_other_classes(model, others)
     probabilities = model.predict_proba(bags)
-    groups = _each_column(bags) if columns is None else columns
+    groups = columns_of(bags) if columns is None else columns
     why_no_rises = _why_no_rises(bags, groups)
     rises = None if why_no_rises else _rises(model, bags, groups)
     scores = bag_scores(bags, probabilities)
@@ -439,11 +440,6 @@ def _doubt(model: LLPClassifier, bags: Bags, probabilities: Array) -> str:
 
 def _counts(probabilities: Array) -> NDArray[np.int64]:
     return np.array([np.histogram(column, bins=_BINS, range=(0, 1))[0] for column in probabilities.T])
-
-
-def _each_column(bags: Bags) -> dict[str, list[int]]:
-    names = bags.features or [f"column {i}" for i in range(bags.instances.shape[1])]
-    return {name: [i] for i, name in enumerate(names)}
 
 
 def _why_no_rises(bags: Bags, groups: Mapping[str, Sequence[int]]) -> str:

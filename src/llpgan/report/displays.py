@@ -11,7 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from llpgan.bags import Bags
 from llpgan.deep.epochs import kept_epoch
-from llpgan.evaluation import LearningCurve, estimate_calibration, label_scores
+from llpgan.ecological.shares import group_text
+from llpgan.evaluation import (
+    LearningCurve,
+    estimate_calibration,
+    label_scores,
+)
 from llpgan.evaluation.by_bags import bag_scores
 from llpgan.evaluation.by_labels import CalibrationBin
 from llpgan.evaluation.compare import OVERALL, SCORES_IN_WORDS, Comparison, Result
@@ -34,6 +39,7 @@ from llpgan.utils.old_names import OldName
 
 __all__ = [
     "ComparisonDisplay",
+    "ConfusionDisplay",
     "GroupSharesDisplay",
     "LearningCurveDisplay",
     "ProportionDisplay",
@@ -58,10 +64,7 @@ class ComparisonDisplay(Display):
 
     Attributes
     ----------
-    ax_ : matplotlib.axes.Axes
-        The axes of the plot.
-    figure_ : matplotlib.figure.Figure
-        The figure of the plot.
+    {inherited}
 
     Examples
     --------
@@ -116,41 +119,23 @@ class ComparisonDisplay(Display):
         judged = [result for result in comparison.results if result.score is not None]
         return cls(judged, comparison.chosen, SCORES_IN_WORDS[comparison.score])
 
-    def plot(self, ax: Axes | None = None, *, palette: Palette | None = None) -> Self:
-        """Draw one point for each method, with the standard error of its difference from the best.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, default=None
-            The axes to draw on; those of a new figure by default.
-        palette : Palette, default=None
-            The colours; those of matplotlib's current style by default.
-
-        Returns
-        -------
-        ComparisonDisplay
-            Itself.
-        """
-        ax, colours = axes_or_new(ax), palette or Palette.from_matplotlib()
+    def _draw(self, ax: Axes, colours: Palette) -> dict[str, list[str]]:
+        """Draw one point for each method, with the standard error of its difference from the best."""
         shown = list(self.results)[::-1]
         scores = [result.score or 0.0 for result in shown]
         errors = [result.error or 0.0 for result in shown]
-        tints = [self._colour(result, colours) for result in shown]
+        special = {self.chosen: colours.orange, OVERALL: colours.soft}
+        tints = [special.get(result.name, colours.blue) for result in shown]
         for place, tint in enumerate(tints):
             ax.errorbar(scores[place], place, xerr=errors[place], fmt="none", ecolor=tint, capsize=3)
         ax.scatter(scores, np.arange(len(shown)), 44, color=tints, gid="methods", zorder=3)
         ax.set_yticks(np.arange(len(shown)), [shorten(result.name, 30) for result in shown])
         ax.set_ylim(-0.6, len(shown) - 0.4)
-        ax.set_xlabel(f"{self.score_name}\n(lower is better; orange: chosen)")
+        ax.set(xlabel=f"{self.score_name}\n(lower is better; orange: chosen)", ylabel="method")
         hide_spines(ax, "x", colours)
         ax.xaxis.set_major_locator(MaxNLocator(4))
         ax.spines["left"].set_visible(False)
-        return self._drawn_on(ax, {"methods": [_about(result) for result in shown]})
-
-    def _colour(self, result: Result, colours: Palette) -> str:
-        if result.name == self.chosen:
-            return colours.orange
-        return colours.soft if result.name == OVERALL else colours.blue
+        return {"methods": [_about(result) for result in shown]}
 
 
 def _about(result: Result) -> str:
@@ -201,13 +186,12 @@ class GroupSharesDisplay(Display):
         The lower ends of the intervals; NaN where there is none.
     high : ndarray of shape (n_rows,)
         The ends of the intervals; NaN where there is none.
+    left_out : str, default=""
+        A remark on the classes that are not shown.
 
     Attributes
     ----------
-    ax_ : matplotlib.axes.Axes
-        The axes of the plot.
-    figure_ : matplotlib.figure.Figure
-        The figure of the plot.
+    {inherited}
 
     Examples
     --------
@@ -224,6 +208,7 @@ class GroupSharesDisplay(Display):
     shares: NDArray[np.float64]
     low: NDArray[np.float64]
     high: NDArray[np.float64]
+    left_out: str = ""
 
     @classmethod
     def from_shares(cls, shares: Any, *, classes: Sequence[Any] | None = None, ax: Axes | None = None) -> Self:
@@ -235,7 +220,7 @@ class GroupSharesDisplay(Display):
             A table has the columns ``group``, ``class`` (or ``outcome``) and ``share``; and ``low`` and ``high``,
             the ends of the intervals, if there are any.
         classes : sequence, default=None
-            The classes that are shown; by default the second of two, and all of more.
+            The classes that are shown. None means the second of two, and the first six of more.
         ax : matplotlib.axes.Axes, default=None
             The axes to draw on; those of a new figure by default.
 
@@ -256,7 +241,7 @@ class GroupSharesDisplay(Display):
         shares : GroupShares or table
             The shares.
         classes : sequence, default=None
-            The classes that are shown. None means all of them.
+            The classes that are shown. None means the second of two, and the first six of more.
 
         Returns
         -------
@@ -272,25 +257,15 @@ class GroupSharesDisplay(Display):
             name: np.array([table.get(name, none)[row] for row in kept], dtype=np.float64)
             for name in ("share", "low", "high")
         }
-        groups = [_group_label(table["group"][row]) for row in kept]
-        return cls(groups, [of_row[row] for row in kept], numbers["share"], numbers["low"], numbers["high"])
+        groups = [group_text(table["group"][row]) for row in kept]
+        n_classes = len(set(of_row))
+        is_cut = classes is None and n_classes > max(2, len(wanted))
+        left_out = f"\n({len(wanted)} of {n_classes} classes are shown)" if is_cut else ""
+        shown = [of_row[row] for row in kept]
+        return cls(groups, shown, numbers["share"], numbers["low"], numbers["high"], left_out)
 
-    def plot(self, ax: Axes | None = None, *, palette: Palette | None = None) -> Self:
-        """Draw one point and one interval for each group and class.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, default=None
-            The axes to draw on; those of a new figure by default.
-        palette : Palette, default=None
-            The colours; those of matplotlib's current style by default.
-
-        Returns
-        -------
-        GroupSharesDisplay
-            Itself.
-        """
-        ax, colours = axes_or_new(ax), palette or Palette.from_matplotlib()
+    def _draw(self, ax: Axes, colours: Palette) -> dict[str, list[str]]:
+        """Draw one point and one interval for each group and class."""
         names = list(dict.fromkeys(self.groups))
         height = {name: len(names) - 1 - place for place, name in enumerate(names)}
         shown = list(dict.fromkeys(self.classes))
@@ -299,19 +274,21 @@ class GroupSharesDisplay(Display):
         for place, name in enumerate(shown):
             rows = np.array([row for row, of_row in enumerate(self.classes) if of_row == name])
             y = np.array([height[self.groups[row]] for row in rows]) - step * (place - (len(shown) - 1) / 2)
-            self._draw(ax, rows, y, _tints(colours)[place % _MOST_CLASSES], place, name)
+            tints = (*colours.series, colours.soft, colours.ink, colours.line)
+            self._draw_class(ax, rows, y, tints[place % _MOST_CLASSES], place, name)
             hover[f"class-{place}"] = [self._about(row) for row in rows]
         ax.set_yticks(range(len(names)), [shorten(name, 30) for name in reversed(names)])
         ax.set_ylim(-0.6, len(names) - 0.4)
         hide_spines(ax, "x", colours)
         set_percent_ticks(ax.xaxis, 5)
         ax.spines["left"].set_visible(False)
-        ax.set_xlabel(f"share of “{shorten(shown[0])}” in the group" if len(shown) == 1 else "share of the group")
+        share = f"share of “{shorten(shown[0])}” in the group" if len(shown) == 1 else "share of the group"
+        ax.set(xlabel=share + self.left_out, ylabel="group")
         if len(shown) > 1:
             add_legend_below(ax)
-        return self._drawn_on(ax, hover)
+        return hover
 
-    def _draw(
+    def _draw_class(
         self, ax: Axes, rows: NDArray[np.int64], y: NDArray[np.float64], tint: str, place: int, name: str
     ) -> None:
         low, high = self.low[rows], self.high[rows]
@@ -366,15 +343,6 @@ def _shown_classes(of_row: Sequence[str], wanted: Sequence[Any] | None) -> list[
     return [str(name) for name in wanted]
 
 
-def _group_label(group: Any) -> str:
-    parts = group if isinstance(group, tuple) else (group,)
-    return ", ".join("missing" if part is None else str(part) for part in parts)
-
-
-def _tints(colours: Palette) -> tuple[str, ...]:
-    return (*colours.series, colours.soft, colours.ink, colours.line)
-
-
 IN_WORDS = {
     "proportion_loss": "bags in training",
     "held_out_loss": "held-out bags",
@@ -407,13 +375,12 @@ class LearningCurveDisplay(Display):
         An x with a vertical line, such as the epoch whose weights were kept.
     deviations : mapping of str to sequence of float, default=<factory>
         The standard deviation at each point of a curve, if there is one.
+    y_name : str, default="loss"
+        What y is.
 
     Attributes
     ----------
-    ax_ : matplotlib.axes.Axes
-        The axes of the plot.
-    figure_ : matplotlib.figure.Figure
-        The figure of the plot.
+    {inherited}
 
     Examples
     --------
@@ -428,6 +395,7 @@ class LearningCurveDisplay(Display):
     x_name: str
     marked: float | None = None
     deviations: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    y_name: str = "loss"
 
     @classmethod
     def from_history(
@@ -486,7 +454,9 @@ class LearningCurveDisplay(Display):
             IN_WORDS.get(name, name): tuple((row["epoch"], row[name]) for row in rows if name in row)
             for name in columns or usual
         }
-        return cls(curves, "epoch", kept_epoch(rows))
+        is_loss = all(name in IN_WORDS for name in columns or usual)
+        y_name = "loss" if is_loss or not columns else ", ".join(columns).replace("_", " ")
+        return cls(curves, "epoch", kept_epoch(rows), y_name=y_name)
 
     @classmethod
     def from_learning_curve(cls, curve: LearningCurve, *, ax: Axes | None = None) -> Self:
@@ -531,32 +501,19 @@ class LearningCurveDisplay(Display):
             },
             "bags to learn from",
             deviations={measured: [step.sd for step in steps]},
+            y_name="bag error on held-out bags",
         )
 
-    def plot(self, ax: Axes | None = None, *, palette: Palette | None = None) -> Self:
-        """Draw the curves.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, default=None
-            The axes to draw on; those of a new figure by default.
-        palette : Palette, default=None
-            The colours; those of matplotlib's current style by default.
-
-        Returns
-        -------
-        LearningCurveDisplay
-            Itself.
-        """
-        ax, colours = axes_or_new(ax), palette or Palette.from_matplotlib()
+    def _draw(self, ax: Axes, colours: Palette) -> dict[str, list[str]]:
+        """Draw the curves."""
         hover: dict[str, list[str]] = {}
         for place, (name, points) in enumerate(self.curves.items()):
-            hover[f"curve-{place}"] = self._draw(ax, name, points, colours, place)
+            hover[f"curve-{place}"] = self._draw_curve(ax, name, points, colours, place)
         if self.marked is not None:
             ax.axvline(self.marked, color=colours.soft, linewidth=1, linestyle=DASHED, label="kept")
         hide_spines(ax, "y", colours)
         ax.spines["left"].set_visible(False)
-        ax.set_xlabel(self.x_name)
+        ax.set(xlabel=self.x_name, ylabel=self.y_name)
         ax.xaxis.set_major_locator(MaxNLocator(6, integer=True))
         ax.yaxis.set_major_locator(MaxNLocator(5))
         places = sorted({x for points in self.curves.values() for x, _ in points})
@@ -564,9 +521,9 @@ class LearningCurveDisplay(Display):
             ax.set_xticks(places)
         if len(self.curves) > 1 or self.marked is not None:
             add_legend_below(ax)
-        return self._drawn_on(ax, hover)
+        return hover
 
-    def _draw(self, ax: Axes, name: str, points: Points, colours: Palette, place: int) -> list[str]:
+    def _draw_curve(self, ax: Axes, name: str, points: Points, colours: Palette, place: int) -> list[str]:
         """A curve, and points that cannot be seen but have a text; after three colours the next kind of line."""
         colour, line = colours.series[place % 3], _LINES[place // 3 % len(_LINES)]
         x, y = np.array(points).T
@@ -604,10 +561,7 @@ class ProportionDisplay(Display):
 
     Attributes
     ----------
-    ax_ : matplotlib.axes.Axes
-        The axes of the plot.
-    figure_ : matplotlib.figure.Figure
-        The figure of the plot.
+    {inherited}
 
     Examples
     --------
@@ -690,7 +644,7 @@ class ProportionDisplay(Display):
         -------
         ProportionDisplay
         """
-        k = _class_place(class_name, bags.classes.tolist())
+        k = class_place(class_name, bags.classes.tolist())
         scores = bag_scores(bags, probabilities)
         given, predicted = scores.given[:, k], scores.predicted[:, k]
         shown = cls(given, predicted, bags.sizes, bags.bag_ids, bags.classes.tolist()[k])
@@ -749,7 +703,7 @@ class ProportionDisplay(Display):
         """A ring around each of these points, and its name."""
         low, high = ax.get_xlim()
         points = (np.column_stack([self.given, self.predicted]) - low) / (high - low)
-        text = _font_size(ax)
+        text = float(ax.xaxis.label.get_fontsize())
         names = [shorten(self.bag_names[bag], 24) for bag in bags]
         sizes = [
             ((len(name) + 1) * _LETTER * text / _axes_side(ax), 1.15 * text / _axes_side(ax)) for name in names
@@ -774,7 +728,7 @@ class ProportionDisplay(Display):
             shown.set_gid(f"named-{bag}")
 
 
-def _class_place(class_name: Hashable | None, classes: list[Hashable]) -> int:
+def class_place(class_name: Hashable | None, classes: list[Hashable]) -> int:
     if class_name is None:
         return len(classes) - 1
     if class_name not in classes:
@@ -786,10 +740,6 @@ def _axis_limits(shares: Array) -> tuple[float, float]:
     """The range of the shares with some room, within 0 and 1 up to a point's width."""
     room = 0.04 + 0.06 * float(np.ptp(shares))
     return max(-0.04, float(shares.min()) - room), min(1.04, float(shares.max()) + room)
-
-
-def _font_size(ax: Axes) -> float:
-    return float(ax.xaxis.label.get_fontsize())
 
 
 def _axes_side(ax: Axes) -> float:
@@ -816,10 +766,7 @@ class ReliabilityDisplay(Display):
 
     Attributes
     ----------
-    ax_ : matplotlib.axes.Axes
-        The axes of the plot.
-    figure_ : matplotlib.figure.Figure
-        The figure of the plot.
+    {inherited}
 
     Examples
     --------
@@ -902,22 +849,8 @@ class ReliabilityDisplay(Display):
         """
         return cls(label_scores(y_true, y_prob, classes).calibration).plot(ax)
 
-    def plot(self, ax: Axes | None = None, *, palette: Palette | None = None) -> Self:
-        """Draw one point for each group; its area is the group's share of the instances.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, default=None
-            The axes to draw on; those of a new figure by default.
-        palette : Palette, default=None
-            The colours; those of matplotlib's current style by default.
-
-        Returns
-        -------
-        ReliabilityDisplay
-            Itself.
-        """
-        ax, colours = axes_or_new(ax), palette or Palette.from_matplotlib()
+    def _draw(self, ax: Axes, colours: Palette) -> dict[str, list[str]]:
+        """Draw one point for each group; its area is the group's share of the instances."""
         sure, right, n = np.array(self.bins, dtype=np.float64).T
         low = max(0.0, min(sure.min(), right.min())) - 0.05
         ax.plot([low, 1], [low, 1], color=colours.soft, linewidth=1, linestyle=DASHED)
@@ -932,12 +865,124 @@ class ReliabilityDisplay(Display):
         hide_spines(ax, "both", colours)
         for axis in (ax.xaxis, ax.yaxis):
             set_percent_ticks(axis, 5)
-        return self._drawn_on(
-            ax,
-            {
-                "groups": [
-                    f"{b.n:,} instances: sure {percent_text(b.confidence)}, right {percent_text(b.accuracy)}"
-                    for b in self.bins
-                ]
-            },
-        )
+        texts = [
+            f"{b.n:,} instances: sure {percent_text(b.confidence)}, right {percent_text(b.accuracy)}"
+            for b in self.bins
+        ]
+        return {"groups": texts}
+
+
+@dataclass(eq=False, repr=False)  # a notebook shows the figure, not its arrays
+class ConfusionDisplay(Display):
+    """The number of rows of each true class with each predicted class.
+
+    Make one with :meth:`from_estimator` or :meth:`from_predictions`.
+
+    Parameters
+    ----------
+    confusion : ndarray of shape (n_classes, n_classes)
+        The counts, or sums of weights, with true classes in rows and predicted classes in columns.
+    classes : sequence
+        The names of the classes.
+
+    Attributes
+    ----------
+    {inherited}
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> probabilities = [[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]]
+    >>> display = ConfusionDisplay.from_predictions(
+    ...     ["no", "yes", "yes"], probabilities, classes=["no", "yes"], ax=Figure().add_subplot()
+    ... )
+    >>> display.confusion.tolist()
+    [[1, 0], [1, 1]]
+    """
+
+    confusion: NDArray[Any]
+    classes: Sequence[Any]
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: LLPClassifier,
+        X: Any,
+        y: ArrayLike,
+        *,
+        threshold: float | Mapping[Any, float] | None = None,
+        ax: Axes | None = None,
+    ) -> Self:
+        """Predict rows, and compare with their labels.
+
+        Parameters
+        ----------
+        estimator : LLPClassifier
+            A fitted model.
+        X : rows
+            In any form that ``predict_proba`` takes.
+        y : array-like of shape (n_rows,)
+            The true class of each row.
+        threshold : float or mapping of class to float, default=None
+            The probability from which a class is predicted, as in ``predict``.
+        ax : matplotlib.axes.Axes, default=None
+            The axes to draw on. None means new axes.
+
+        Returns
+        -------
+        ConfusionDisplay
+        """
+        found = estimator.predict_proba(X)
+        return cls.from_predictions(y, found, classes=estimator.classes_, threshold=threshold, ax=ax)
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: ArrayLike,
+        y_prob: ArrayLike,
+        *,
+        classes: ArrayLike,
+        threshold: float | Mapping[Any, float] | None = None,
+        ax: Axes | None = None,
+    ) -> Self:
+        """Compare predictions with labels.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n_rows,)
+            The true class of each row.
+        y_prob : array-like of shape (n_rows, n_classes)
+            The predicted probability of each class.
+        classes : array-like of shape (n_classes,)
+            The classes, in the order of the columns of ``y_prob``.
+        threshold : float or mapping of class to float, default=None
+            The probability from which a class is predicted, as in ``predict``.
+        ax : matplotlib.axes.Axes, default=None
+            The axes to draw on. None means new axes.
+
+        Returns
+        -------
+        ConfusionDisplay
+        """
+        scores = label_scores(y_true, y_prob, classes, threshold=threshold)
+        return cls(scores.confusion, np.asarray(classes).tolist()).plot(ax)
+
+    def _draw(self, ax: Axes, colours: Palette) -> dict[str, list[str]]:
+        """Darker the larger the share of the row."""
+        k, names = len(self.classes), [shorten(name, 12) for name in self.classes]
+        of_class = self.confusion.sum(axis=1, keepdims=True)
+        shares = self.confusion / np.maximum(of_class, np.finfo(np.float64).tiny)
+        size = 14 if k <= 4 else max(6, 13 - k / 2.5)
+        for row, column in np.ndindex(k, k):
+            alpha = 0.04 + 0.41 * float(shares[row, column])
+            ax.bar(column, 0.96, 0.96, bottom=row - 0.48, color=colours.blue, alpha=alpha)
+            if n := round(self.confusion[row, column].item()):
+                ax.text(column, row, f"{n:,}", ha="center", va="center", fontsize=size, color=colours.ink)
+        ax.set(xlim=(-0.5, k - 0.5), ylim=(k - 0.5, -0.5), aspect="equal")
+        is_upright = k > 6 or max(map(len, names)) * k > 40
+        ax.set_xticks(range(k), names, rotation=90 if is_upright else 0)
+        ax.set_yticks(range(k), names)
+        ax.set(xlabel="predicted class", ylabel="true class")
+        ax.tick_params(length=0)
+        ax.spines[:].set_visible(False)
+        return {}

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Literal, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from matplotlib import rcParams
@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
 from llpgan.utils.arrays import Array
+from llpgan.utils.docs import fill_docstring
 
 DASHED = (0, (4, 3))
 
@@ -49,14 +50,14 @@ class Palette:
 
 
 class Display:
-    """A result that can be drawn.
+    """A result that can be drawn. Each kind implements ``_draw``.
 
     Attributes
     ----------
     ax_ : matplotlib.axes.Axes
-        The axes that it was drawn on.
+        The axes of the plot.
     figure_ : matplotlib.figure.Figure
-        Their figure.
+        The figure of the plot.
     hover_ : dict of str to list of str
         For each artist that has a ``gid``, the text of each of its points, in their order.
     """
@@ -64,6 +65,32 @@ class Display:
     ax_: Axes
     figure_: Figure
     hover_: dict[str, list[str]]
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        cls.__doc__ = fill_docstring(cls)
+
+    def plot(self, ax: Axes | None = None, *, palette: Palette | None = None) -> Self:
+        """Draw it.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, default=None
+            The axes to draw on. None means new axes.
+        palette : Palette, default=None
+            The colours. None means those of matplotlib's current style.
+
+        Returns
+        -------
+        Self
+            The display, with its axes in ``ax_``.
+        """
+        ax = axes_or_new(ax)
+        return self._drawn_on(ax, self._draw(ax, palette or Palette.from_matplotlib()))
+
+    def _draw(self, ax: Axes, colours: Palette) -> dict[str, list[str]]:
+        """Draw on these axes, and return the texts of marks."""
+        raise NotImplementedError(f"{type(self).__name__} is drawn by its own plot")
 
     def _drawn_on(self, ax: Axes, hover: dict[str, list[str]]) -> Self:
         self.ax_, self.hover_ = ax, hover

@@ -12,7 +12,10 @@ from llpgan.evaluation import learning_curve
 from llpgan.evaluation.compare import compare
 from llpgan.report import (
     ComparisonDisplay,
+    ConfusionDisplay,
+    EffectDisplay,
     GroupSharesDisplay,
+    ImportanceDisplay,
     LearningCurveDisplay,
     ProportionDisplay,
     ReliabilityDisplay,
@@ -182,3 +185,45 @@ def test_without_axes_a_figure_is_made_and_a_dark_style_is_kept(bags):
         display = ProportionDisplay.from_estimator(MeanMap().fit_bags(bags), bags)
         assert {to_hex(text.get_color()) for text in display.ax_.texts} == {"#ffffff"}
         plt.close(display.figure_)
+
+
+def test_confusion_has_true_classes_in_rows(ax, blobs, bags):
+    instances, labels, _ = blobs
+    model = MeanMap().fit_bags(bags)
+    display = ConfusionDisplay.from_estimator(model, instances, labels, ax=ax)
+    predicted = model.predict(instances)
+    expected = [[int(np.sum((labels == i) & (predicted == j))) for j in (0, 1)] for i in (0, 1)]
+    assert display.confusion.tolist() == expected
+    assert (ax.get_ylabel(), ax.get_xlabel()) == ("true class", "predicted class")
+    assert drawn(display, ax)
+    rare = ConfusionDisplay.from_estimator(model, instances, labels, threshold=0.01, ax=Figure().add_subplot())
+    assert rare.confusion[1, 1] >= display.confusion[1, 1]
+    assert rare.confusion[:, 1].sum() > display.confusion[:, 1].sum()
+
+
+def test_importance_and_effect_are_of_the_users_columns(ax):
+    rng = np.random.default_rng(0)
+    age, colour = rng.normal(size=800), rng.choice(["red", "blue"], 800)
+    people = {"bag": np.arange(800) // 10, "age": age, "colour": colour, "vote": np.where(age > 0, "yes", "no")}
+    bags = Bags.from_tables(people, bag="bag", label="vote")
+    model = MeanMap().fit_bags(bags)
+    display = ImportanceDisplay.from_estimator(model, bags, ax=ax)
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["colour", "age"]
+    assert display.hover_["bar-1"][0].startswith("age: ")
+    assert drawn(display, ax)
+    effect = EffectDisplay.from_estimator(model, bags, "age", ax=Figure().add_subplot())
+    assert effect.ax_.get_ylabel() == "predicted share of “yes”"
+    shares = points(effect.ax_, "values")[:, 1]
+    assert shares[0] < 0.3 < 0.7 < shares[-1]
+    effect = EffectDisplay.from_estimator(model, bags, "colour", class_name="no", ax=Figure().add_subplot())
+    assert [label.get_text() for label in effect.ax_.get_yticklabels()] == ["blue", "red"]
+    with pytest.raises(ValueError, match=r"no column 'ag'.*Did you mean 'age'"):
+        EffectDisplay.from_estimator(model, bags, "ag", ax=ax)
+
+
+def test_of_many_classes_it_is_said_how_many_are_shown(ax):
+    table = {"group": ["all"] * 9, "class": [f"c{k}" for k in range(9)], "share": [1 / 9] * 9}
+    GroupSharesDisplay.from_shares(table, ax=ax)
+    assert "(6 of 9 classes are shown)" in ax.get_xlabel()
+    GroupSharesDisplay.from_shares(table, classes=["c0"], ax=(other := Figure().add_subplot()))
+    assert "classes are shown" not in other.get_xlabel()

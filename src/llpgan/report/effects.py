@@ -1,0 +1,277 @@
+"""Plots of what a model uses: the importance of columns, and their effects on predictions."""
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+from llpgan.bags import Bags
+from llpgan.evaluation import PartialDependence, importance, partial_dependence
+from llpgan.evaluation.explain import Rise
+from llpgan.methods.base import LLPClassifier
+from llpgan.report.displays import class_place
+from llpgan.report.drawing import Display, Palette, hide_spines, percent_text, set_percent_ticks, shorten
+from llpgan.utils.arrays import Array
+from llpgan.utils.messages import did_you_mean
+
+__all__ = ["EffectDisplay", "ImportanceDisplay"]
+
+MOST_COLUMNS = 20  # of a plot of importance
+_ROOM = 0.05  # on both sides of the axis of effects
+
+
+@dataclass(eq=False, repr=False)  # a notebook shows the figure, not its arrays
+class ImportanceDisplay(Display):
+    """By how much the loss of bags rises when a column is shuffled.
+
+    Make one with :meth:`from_estimator` or :meth:`from_importance`.
+
+    Parameters
+    ----------
+    rises : mapping of str to Rise
+        The rise for each column, with its standard deviation over shuffles.
+
+    Attributes
+    ----------
+    {inherited}
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from llpgan.evaluation.explain import Rise
+    >>> rises = {"age": Rise(0.2, 0.01), "city": Rise(0.0, 0.01)}
+    >>> display = ImportanceDisplay.from_importance(rises, ax=Figure().add_subplot())
+    >>> [label.get_text() for label in display.ax_.get_yticklabels()]
+    ['city', 'age']
+    """
+
+    rises: Mapping[str, Rise]
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: LLPClassifier,
+        bags: Bags,
+        columns: Mapping[str, Sequence[int]] | None = None,
+        *,
+        ax: Axes | None = None,
+    ) -> Self:
+        """Measure the importance of columns, and plot it.
+
+        Parameters
+        ----------
+        estimator : LLPClassifier
+            A fitted model.
+        bags : Bags
+            Bags with the same encoding as those of the training.
+        columns : mapping of str to sequence of int, default=None
+            The positions of each column among those of the instances. None means the columns of the user's table.
+        ax : matplotlib.axes.Axes, default=None
+            The axes to draw on. None means new axes.
+
+        Returns
+        -------
+        ImportanceDisplay
+        """
+        return cls(importance(estimator, bags, columns or columns_of(bags))).plot(ax)
+
+    @classmethod
+    def from_importance(cls, rises: Mapping[str, Rise], *, ax: Axes | None = None) -> Self:
+        """Plot what :func:`llpgan.evaluation.importance` found.
+
+        Parameters
+        ----------
+        rises : mapping of str to Rise
+            What it returned.
+        ax : matplotlib.axes.Axes, default=None
+            The axes to draw on. None means new axes.
+
+        Returns
+        -------
+        ImportanceDisplay
+        """
+        return cls(rises).plot(ax)
+
+    def _draw(self, ax: Axes, colours: Palette) -> dict[str, list[str]]:
+        """One bar for each column, the most important on top."""
+        rises = sorted(self.rises.items(), key=lambda item: item[1].mean)[-MOST_COLUMNS:]
+        means, deviations = np.array([rise for _, rise in rises], dtype=np.float64).T
+        places = range(len(rises))
+        for place, bar in enumerate(ax.barh(places, means, 0.66, color=colours.blue)):
+            bar.set_gid(f"bar-{place}")
+        ax.errorbar(means, places, xerr=deviations, fmt="none", ecolor=colours.soft, elinewidth=1.4, capsize=2.5)
+        ax.set_yticks(places, [shorten(name, 22) for name, _ in rises])
+        ax.axvline(0, color=colours.soft, linewidth=1)
+        left_out = f"\n({len(rises)} of {len(self.rises)} columns)" if len(rises) < len(self.rises) else ""
+        ax.set(xlabel=f"rise of the loss of bags{left_out}", ylabel="column", ylim=(-0.6, len(rises) - 0.4))
+        hide_spines(ax, "x", colours)
+        ax.tick_params(axis="y", labelcolor=colours.ink)
+        ax.xaxis.set_major_locator(MaxNLocator(4))
+        ax.spines["left"].set_visible(False)
+        return {f"bar-{i}": [f"{name}: {mean:.4f} ± {sd:.4f}"] for i, (name, (mean, sd)) in enumerate(rises)}
+
+
+@dataclass(eq=False, repr=False)  # a notebook shows the figure, not its arrays
+class EffectDisplay(Display):
+    """The mean prediction of a class if all rows had the same value in one column.
+
+    Make one with :meth:`from_estimator` or :meth:`from_effect`.
+
+    Parameters
+    ----------
+    effect : PartialDependence
+        The mean predictions.
+    k : int
+        The position of the class.
+    ends : tuple of float, default=None
+        The ends of the axis of predictions. None means those of the predictions.
+
+    Attributes
+    ----------
+    {inherited}
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from matplotlib.figure import Figure
+    >>> from llpgan import Bags, MeanMap
+    >>> X, groups = np.arange(40.0)[:, None] % 20, np.arange(40) // 8
+    >>> bags = Bags.from_labels(X, X[:, 0] > 9, groups, features=["age"])
+    >>> display = EffectDisplay.from_estimator(MeanMap().fit_bags(bags), bags, "age", ax=Figure().add_subplot())
+    >>> display.ax_.get_xlabel(), display.ax_.get_ylabel()
+    ('age', 'predicted share of “True”')
+    """
+
+    effect: PartialDependence
+    k: int
+    ends: tuple[float, float] | None = None
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: LLPClassifier,
+        bags: Bags,
+        column: str,
+        *,
+        class_name: Hashable | None = None,
+        ax: Axes | None = None,
+    ) -> Self:
+        """Measure the effect of a column, and plot it.
+
+        Parameters
+        ----------
+        estimator : LLPClassifier
+            A fitted model.
+        bags : Bags
+            Bags with the same encoding as those of the training.
+        column : str
+            The column of the user's table.
+        class_name : hashable, default=None
+            The class whose predictions are shown. None means the last one.
+        ax : matplotlib.axes.Axes, default=None
+            The axes to draw on. None means new axes.
+
+        Returns
+        -------
+        EffectDisplay
+        """
+        columns = columns_of(bags)
+        if column not in columns:
+            raise ValueError(f"there is no column {column!r} (column){did_you_mean(column, columns)}")
+        found = partial_dependence(estimator, bags, {column: columns[column]})[column]
+        return cls(found, class_place(class_name, bags.classes.tolist())).plot(ax)
+
+    @classmethod
+    def from_effect(
+        cls, effect: PartialDependence, *, class_name: str | None = None, ax: Axes | None = None
+    ) -> Self:
+        """Plot what :func:`llpgan.evaluation.partial_dependence` found for one column.
+
+        Parameters
+        ----------
+        effect : PartialDependence
+            The mean predictions.
+        class_name : str, default=None
+            The class whose predictions are shown. None means the last one.
+        ax : matplotlib.axes.Axes, default=None
+            The axes to draw on. None means new axes.
+
+        Returns
+        -------
+        EffectDisplay
+        """
+        return cls(effect, class_place(class_name, list(effect.classes))).plot(ax)
+
+    def _draw(self, ax: Axes, colours: Palette) -> dict[str, list[str]]:
+        """A curve of numbers and dates, and one point for each category."""
+        effect, k = self.effect, self.k
+        shares = effect.predicted[:, k]
+        ends = self.ends or effect_range([effect], k)
+        (self._draw_curve if effect.values is not None else self._draw_points)(ax, colours, shares, ends)
+        hide_spines(ax, "x" if effect.values is None else "y", colours)
+        ax.spines["left"].set_visible(False)
+        texts = [f"{name}: {percent_text(share)}" for name, share in zip(effect.names, shares, strict=True)]
+        return {"values": texts}
+
+    def _draw_curve(self, ax: Axes, colours: Palette, shares: Array, ends: tuple[float, float]) -> None:
+        values, names = self.effect.values, self.effect.names
+        assert values is not None
+        ax.plot(values, shares, color=colours.blue, marker="o", markersize=4)
+        ax.scatter(values, shares, 120, color=colours.blue, alpha=0, linewidths=0, gid="values")
+        ax.set(ylim=ends, xlabel=shorten(self.effect.column, 28), ylabel=self._axis_name())
+        set_percent_ticks(ax.yaxis, 4)
+        if any(not _reads_as_number(name) for name in names):  # dates
+            outer = [0, len(values) - 1]
+            ax.set_xticks(values[outer], [names[place] for place in outer])
+        elif len(values) <= 6:
+            ax.set_xticks(values, names)
+        else:
+            ax.xaxis.set_major_locator(MaxNLocator(4))
+            ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: number_text(value)))
+
+    def _draw_points(self, ax: Axes, colours: Palette, shares: Array, ends: tuple[float, float]) -> None:
+        heights = np.arange(len(shares))
+        ax.hlines(heights, ends[0], shares, color=colours.blue, linewidth=1.2, alpha=0.5)
+        ax.scatter(shares, heights, 46, color=colours.blue, linewidths=0, gid="values")
+        ax.set_yticks(heights, [shorten(name, 20) for name in self.effect.names])
+        ax.tick_params(axis="y", labelcolor=colours.ink)
+        ax.set(ylim=(-0.7, len(shares) - 0.3), xlim=ends)
+        ax.set(xlabel=self._axis_name(), ylabel=shorten(self.effect.column, 28))
+        set_percent_ticks(ax.xaxis, 3)
+
+    def _axis_name(self) -> str:
+        return f"predicted share of “{shorten(self.effect.classes[self.k])}”"
+
+
+def effect_range(effects: Sequence[PartialDependence], k: int) -> tuple[float, float]:
+    """One axis for the effects of all columns, so that their sizes can be compared."""
+    shares = np.concatenate([effect.predicted[:, k] for effect in effects])
+    return max(-0.02, float(shares.min()) - _ROOM), min(1.02, float(shares.max()) + _ROOM)
+
+
+def number_text(value: float) -> str:
+    """A number on an axis, with commas and without an exponent.
+
+    >>> number_text(16930.0), number_text(0.25)
+    ('16,930', '0.25')
+    """
+    return f"{value:,.0f}" if value == round(value) else f"{value:,.6g}"
+
+
+def _reads_as_number(text: str) -> bool:
+    try:
+        float(text.replace(",", ""))
+    except ValueError:
+        return False
+    return True
+
+
+def columns_of(bags: Bags) -> dict[str, Sequence[int]]:
+    """The positions of the columns of the user's table among those of the instances."""
+    if bags.encoder is not None:
+        return dict(bags.encoder.positions)
+    names = bags.features or [f"column {i}" for i in range(bags.instances.shape[1])]
+    return {name: [i] for i, name in enumerate(names)}
