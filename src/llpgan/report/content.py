@@ -30,7 +30,7 @@ from llpgan.evaluation.explain import Rise
 from llpgan.methods.base import LLPClassifier
 from llpgan.methods.diagnostics import Setting, changed_settings, describe_method
 from llpgan.report.displays import GroupSharesDisplay
-from llpgan.report.effects import columns_of
+from llpgan.report.effects import find_columns
 from llpgan.utils.arrays import Array
 
 Pixels = NDArray[np.uint8]
@@ -346,7 +346,7 @@ def collect_content(
     for others in (bags,) if held_out is None else (bags, held_out):
         _refuse_other_classes(model, others)
     probabilities = model.predict_proba(bags)
-    groups = columns_of(bags) if columns is None else columns
+    groups = find_columns(bags) if columns is None else columns
     why_no_rises = _why_no_rises(bags, groups)
     rises = None if why_no_rises else _rises(model, bags, groups)
     scores = bag_scores(bags, probabilities)

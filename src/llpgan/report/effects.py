@@ -76,7 +76,7 @@ class ImportanceDisplay(Display):
         -------
         ImportanceDisplay
         """
-        return cls(importance(estimator, bags, columns or columns_of(bags))).plot(ax)
+        return cls(importance(estimator, bags, columns or find_columns(bags))).plot(ax)
 
     @classmethod
     def from_importance(cls, rises: Mapping[str, Rise], *, ax: Axes | None = None) -> Self:
@@ -178,7 +178,7 @@ class EffectDisplay(Display):
         -------
         EffectDisplay
         """
-        columns = columns_of(bags)
+        columns = find_columns(bags)
         if column not in columns:
             raise ValueError(f"there is no column {column!r} (column){did_you_mean(column, columns)}")
         found = partial_dependence(estimator, bags, {column: columns[column]})[column]
@@ -269,7 +269,7 @@ def _reads_as_number(text: str) -> bool:
     return True
 
 
-def columns_of(bags: Bags) -> dict[str, Sequence[int]]:
+def find_columns(bags: Bags) -> dict[str, Sequence[int]]:
     """The positions of the columns of the user's table among those of the instances."""
     if bags.encoder is not None:
         return dict(bags.encoder.positions)
