@@ -86,14 +86,53 @@ def test_bags_that_are_not_random_are_compared_by_their_bag_error(model):
     assert "drawn at random" in found.snapshots[1].why
 
 
-def test_damaged_histories_and_lacking_references_are_refused(model, tmp_path):
+def test_damaged_and_foreign_histories_are_refused(model, tmp_path):
     bags = draw(np.random.default_rng(6))
     history = tmp_path / "history.jsonl"
-    history.write_text("{}\n")
-    with pytest.raises(ValueError, match=r"history.jsonl, line 1: it is not a line of a history"):
+    line = take_snapshot(model, bags).to_json()
+    for damaged in ("{}", "[1]", "class,prediction", line[:200], line.replace('"value": ', '"value": "x", "y": ')):
+        history.write_text(line + "\n" + damaged + "\n")
+        with pytest.raises(
+            ValueError, match=r"history.jsonl, line 2: it is no line of a history that llpgan monitor"
+        ):
+            monitor(model, bags, history=history)
+    history.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(ValueError, match=r"history.jsonl is no history that llpgan monitor wrote"):
         monitor(model, bags, history=history)
+    history.write_text(line.replace('"version": 1', '"version": 2') + "\n")
+    with pytest.raises(ValueError, match=r"line 1: it has version 2 of histories"):
+        monitor(model, bags, history=history)
+    for name, what in {"column 1": "columns", "1": "classes"}.items():
+        history.write_text(line.replace(f'"{name}": {{', '"z": {') + "\n")
+        with pytest.raises(
+            ValueError, match=rf"history.jsonl is of another model: of its {what}, '{name}' is missing"
+        ):
+            monitor(model, draw(np.random.default_rng(7)), history=history)
+
+
+def test_bags_that_show_nothing_new_are_refused(model, tmp_path):
+    rng, history = np.random.default_rng(6), tmp_path / "history.jsonl"
+    then, now = draw(rng), draw(rng)
     with pytest.raises(ValueError, match="nothing to compare with: give reference or history"):
-        monitor(model, bags)
-    history.write_text(take_snapshot(model, bags).to_json() + "\n")
+        monitor(model, now)
+    with pytest.raises(ValueError, match="200 of these 200 bags are among those that the model was trained on"):
+        monitor(model, now, reference=draw(np.random.default_rng(0)))
+    monitor(model, then, history=history)
+    with pytest.raises(ValueError, match="these bags are those of the reference, of 20"):
+        monitor(model, then, history=history)
+    monitor(model, now, history=history)
+    with pytest.raises(ValueError, match="these bags are those of look 1, of 20"):
+        monitor(model, now, history=history)
     with pytest.raises(ValueError, match="has a reference already"):
-        monitor(model, bags, reference=bags, history=history)
+        monitor(model, now, reference=then, history=history)
+    assert len(history.read_text().splitlines()) == 2
+    with pytest.raises(ValueError, match="monitoring needs 20 bags or more, got 19"):
+        monitor(model, now.take_bags(range(19)), history=history)
+
+
+@pytest.mark.parametrize("bad", [0, 1, 90, float("nan")])
+def test_levels_lie_between_0_and_1(model, bad):
+    bags = draw(np.random.default_rng(6))
+    for name in ("coverage", "level"):
+        with pytest.raises(ValueError, match=f"{name} must be a number between 0 and 1"):
+            monitor(model, bags, reference=bags, **{name: bad})

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from llpgan import Bags
-from llpgan.evaluation.sets import conformalize, order_scores, set_scores, sets_as_text
+from llpgan.evaluation.sets import PredictionSets, conformalize, order_scores, set_scores, sets_as_text
 
 
 def draw(n, rng, bag_size=16, n_classes=4, sureness=1.0):
@@ -30,6 +30,19 @@ def test_sets_of_an_overconfident_model_cover(score):
     covered = inside[np.arange(len(new)), labels].mean()
     assert 0.9 < covered < 0.93
     assert sets.estimate_coverage(0.9)[0].low < covered < sets.estimate_coverage(0.9)[0].high
+
+
+def test_bounds_allow_for_skewed_coverages():
+    """Johnson's t: with estimates of 0.9 ± 0.01 and skewness -0.6, 0.1 (2 q² + 1) standard errors lower."""
+    figures = np.full((2, 1), 0.9), np.full((2, 1), 0.01)
+    plain, skewed, other = (
+        PredictionSets("probability", False, False, 0.95, 105, np.array([0.5, 1.0]), *figures, *skews)
+        for skews in ((), (np.full((2, 1), -0.6),), (np.full((2, 1), 0.6),))
+    )
+    q = 1.66023  # the quantile of Student's t with 100 degrees of freedom
+    assert plain.bounds() == pytest.approx(np.full((2, 1), 0.9 - 0.01 * q), abs=1e-6)
+    assert skewed.bounds() == pytest.approx(np.full((2, 1), 0.9 - 0.01 * (q + 0.1 * (2 * q**2 + 1))), abs=1e-6)
+    assert (other.bounds() == plain.bounds()).all()
 
 
 def test_coverage_is_reached_for_each_predicted_class():
@@ -79,7 +92,7 @@ def test_too_few_bags_are_refused():
         conformalize(bags.take_bags(np.arange(19)), probabilities[: 19 * 400])
 
 
-@pytest.mark.parametrize("bad", [0, 1, 90])
+@pytest.mark.parametrize("bad", [0, 1, 90, float("nan"), "0.9"])
 def test_levels_lie_between_0_and_1(bad):
     bags, probabilities, _ = draw(800, np.random.default_rng(5))
     sets = conformalize(bags, probabilities)

@@ -58,7 +58,7 @@ def test_images_and_several_classes_are_taken():
     assert len(suggest_labels(model, bags, 4, strategy="variance").rows) == 4
 
 
-@pytest.mark.parametrize("budget", [0, 961])
+@pytest.mark.parametrize("budget", [0, 961, 2.5])
 def test_a_budget_is_a_number_of_rows(model, bags, budget):
     with pytest.raises(ValueError, match="budget must be a number of rows from 1 to 960"):
         suggest_labels(model, bags, budget)

@@ -47,6 +47,14 @@ def test_training_bags_are_known_and_refused(model):
         model.recalibrate(bags)
 
 
+def test_other_bags_of_few_values_are_not_mistaken_for_those_of_the_training():
+    def draw_answers(seed):
+        answers = np.random.default_rng(seed).integers(2, size=(6400, 2))
+        return Bags.from_labels(answers.astype(float), answers[:, 0], np.arange(6400) // 16)
+
+    MeanMap().fit_bags(draw_answers(0)).refuse_training_bags(draw_answers(1))
+
+
 def test_fitting_again_forgets_sets_and_corrections(model):
     model.recalibrate(draw(1)).conformalize(draw(2))
     model.fit_bags(draw(4))

@@ -8,10 +8,11 @@ from numpy.typing import NDArray
 from llpgan.bags.bags import Bags
 
 MOST_FINGERPRINTS = 4096  # of the bags; those with the smallest numbers, whatever the order
+_MOST_ROWS = 8  # of each bag: in two of few columns, many bags agree by chance
 
 
 def fingerprint_bags(bags: Bags) -> NDArray[np.int64]:
-    """Compute a number for each bag from its size, its proportions, and its first and last row.
+    """Compute a number for each bag from its size, its proportions, and up to eight of its rows.
 
     Of many bags, only the smallest 4,096 numbers are kept: two sets of bags that share some of theirs share some
     of the smallest ones as well.
@@ -26,8 +27,10 @@ def fingerprint_bags(bags: Bags) -> NDArray[np.int64]:
         for size, shares in zip(bags.sizes, np.round(bags.proportions, 9) + 0.0, strict=True)
     ]
     kept = np.argsort(keys, kind="stable")[:MOST_FINGERPRINTS]  # few rows are read where there are many bags
-    ends = [(rows.min(), rows.max()) for rows in map(bags.rows_of, kept.tolist())]
-    places, order = np.unique(np.ravel(ends), return_inverse=True)
+    of_bags = [
+        rows[np.linspace(0, len(rows) - 1, _MOST_ROWS).astype(int)] for rows in map(bags.rows_of, kept.tolist())
+    ]
+    places, order = np.unique(np.ravel(of_bags), return_inverse=True)
     rows = np.asarray(bags.instances[places], dtype=np.float64)[order.ravel()].reshape(len(kept), -1)
     return np.sort(
         [_hash(keys[bag].to_bytes(8, "little") + row.tobytes()) for bag, row in zip(kept, rows, strict=True)]

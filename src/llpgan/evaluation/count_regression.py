@@ -44,6 +44,12 @@ class CountMean:
         """The standard error."""
         return max(float(np.sqrt(np.sum(self.influences**2))), self.least_error)
 
+    @property
+    def skewness(self) -> float:
+        """The estimated skewness of the estimate."""
+        squares = float(np.sum(self.influences**2))
+        return float(np.sum(self.influences**3)) / squares**1.5 if squares > 0 else 0.0
+
     def as_share(self) -> Estimate:
         """The estimate of a share, with its 95 % interval by Student's t."""
         half = quantile(len(self.influences)) * self.error

@@ -10,12 +10,12 @@ from typing import Literal
 import numpy as np
 from scipy.special import stdtr, stdtrit
 
-from llpgan.bags.bags import Bags, refuse_other_than_bags
+from llpgan.bags.bags import Bags
 from llpgan.evaluation.by_bags import bag_scores
 from llpgan.evaluation.count_regression import CountRegression, NotRandomError, check_random_bags
 from llpgan.evaluation.intervals import Estimate
 from llpgan.methods.base import LLPClassifier
-from llpgan.utils.arrays import Array
+from llpgan.utils.arrays import Array, check_between_0_and_1
 from llpgan.utils.files import replace_file
 
 LEVEL = 0.05
@@ -123,13 +123,17 @@ class Snapshot:
         """
         try:
             content = json.loads(line)
-            if content.pop("version") != _VERSION:
-                raise ValueError("it was written by a newer version of llpgan")
-            for name in ("figures", "classes", "columns"):
-                content[name] = {key: Figure(**value) for key, value in content[name].items()}
-            return cls(**content)
-        except (KeyError, TypeError, AttributeError) as error:
-            raise ValueError(f"it is not a line of a history: {error!r}") from error
+            version = content.pop("version")
+            if version == _VERSION:
+                for name in ("figures", "classes", "columns"):
+                    content[name] = {
+                        key: Figure(**{part: float(number) for part, number in value.items()})
+                        for key, value in content[name].items()
+                    }
+                return cls(**content)
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            raise ValueError("it is no line of a history that llpgan monitor wrote: give another file") from error
+        raise ValueError(f"it has version {version!r} of histories, and this version of llpgan reads {_VERSION}")
 
 
 @dataclass(frozen=True)
@@ -259,9 +263,10 @@ def monitor(
     >>> monitor(model, now, reference=then).status
     'quiet'
     """
-    refuse_other_than_bags(bags, "bags")
-    if not 0 < level < 1:
-        raise ValueError(f"level must be a number between 0 and 1, such as 0.05, got {level!r}")
+    check_between_0_and_1(level, "level", such_as=0.05)
+    check_between_0_and_1(coverage, "coverage", such_as=0.9)
+    for given in (bags,) if reference is None else (bags, reference):
+        model.refuse_training_bags(given)
     path = None if history is None else Path(history)
     looks = [] if path is None or not path.exists() else read_history(path)
     if looks and reference is not None:
@@ -272,14 +277,32 @@ def monitor(
         raise ValueError("there is nothing to compare with: give reference or history")
     if reference is not None:
         looks = [take_snapshot(model, reference, coverage=coverage, random_state=random_state)]
-    looks.append(take_snapshot(model, bags, coverage=coverage, random_state=random_state))
+    now = take_snapshot(model, bags, coverage=coverage, random_state=random_state)
+    _refuse_other_looks(looks, now, "the reference" if path is None else str(path))
+    looks.append(now)
     if path is not None:
         write_history(path, looks)
     return compare_looks(looks, level=level)
 
 
+def _refuse_other_looks(looks: Sequence[Snapshot], now: Snapshot, where: str) -> None:
+    """Refuse a history of another model, and bags that were looked at before: they are no new evidence."""
+    for place, look in enumerate(looks):
+        for what in ("classes", "columns"):
+            there, here = getattr(look, what).keys(), getattr(now, what).keys()
+            if there != here:
+                raise ValueError(
+                    f"{where} is of another model: of its {what}, {min(there ^ here)!r} is "
+                    f"{'unknown here' if min(there ^ here) in there else 'missing'}; use another history"
+                )
+        if (look.n_rows, look.classes, look.columns) == (now.n_rows, now.classes, now.columns):
+            name = f"look {place}" if place else "the reference"
+            raise ValueError(f"{where}: these bags are those of {name}, of {look.time}: give new ones")
+
+
 def take_snapshot(model: LLPClassifier, bags: Bags, *, coverage: float = 0.9, random_state: int = 0) -> Snapshot:
     """Measure what can be measured of a model on bags, without labels."""
+    model.refuse_training_bags(bags)
     if bags.n_bags < LEAST_BAGS:
         raise ValueError(f"monitoring needs {LEAST_BAGS} bags or more, got {bags.n_bags}")
     probabilities = model.predict_proba(bags)
@@ -365,7 +388,11 @@ def read_history(path: str | Path) -> list[Snapshot]:
         If a line is damaged.
     """
     looks = []
-    for number, line in enumerate(Path(path).read_text(encoding="utf-8").splitlines(), start=1):
+    try:
+        lines = Path(path).read_text(encoding="utf-8").splitlines()
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} is no history that llpgan monitor wrote: give another file") from error
+    for number, line in enumerate(lines, start=1):
         if line.strip():
             try:
                 looks.append(Snapshot.from_json(line))

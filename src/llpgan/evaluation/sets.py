@@ -4,7 +4,7 @@ The thresholds of the sets come from bags that were drawn at random; no row's la
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -14,7 +14,7 @@ from llpgan.bags.bags import Bags, refuse_other_than_bags
 from llpgan.bags.checks import check_probabilities, check_same_length
 from llpgan.evaluation.count_regression import CountRegression, NotRandomError, check_random_bags, quantile
 from llpgan.evaluation.intervals import Estimate
-from llpgan.utils.arrays import Array
+from llpgan.utils.arrays import Array, check_between_0_and_1
 
 LEAST_BAGS = 20
 _N_THRESHOLDS = 128
@@ -44,6 +44,8 @@ class PredictionSets:
         The estimated coverage at each threshold; if ``by_class``, that of the rows of each predicted class.
     errors : ndarray of the same shape
         The standard errors of the coverages.
+    skews : ndarray of the same shape
+        The skewness of the coverages.
     """
 
     score: str
@@ -54,16 +56,27 @@ class PredictionSets:
     thresholds: NDArray[np.float64]
     coverages: NDArray[np.float64]
     errors: NDArray[np.float64]
+    skews: NDArray[np.float64] = field(default_factory=lambda: np.zeros((1, 1)))  # of models saved without them
 
     def bounds(self) -> NDArray[np.float64]:
         """Compute the lower confidence bound of the coverage at each threshold and all higher ones.
+
+        Estimates that are too high come with errors that are too small: the coverage is skewed. With the quantile
+        q of Student's t and the skewness κ, the bound is q − κ (2 q² + 1) / 6 standard errors below the estimate
+        [1]_, if κ is negative.
 
         Returns
         -------
         ndarray of the shape of ``coverages``
             The bounds, ascending along the thresholds.
+
+        References
+        ----------
+        .. [1] N. J. Johnson, "Modified t tests and confidence intervals for asymmetrical populations", JASA 73,
+           1978.
         """
-        lower = self.coverages - quantile(self.n_bags, self.confidence) * self.errors
+        q = quantile(self.n_bags, self.confidence)
+        lower = self.coverages - (q - np.minimum(self.skews, 0) * (2 * q**2 + 1) / 6) * self.errors
         return np.asarray(np.minimum.accumulate(lower[::-1])[::-1])
 
     def select_thresholds(self, coverage: float) -> NDArray[np.int64]:
@@ -84,8 +97,7 @@ class PredictionSets:
         ValueError
             If the bags are too few, so that only sets of all classes would reach the coverage.
         """
-        if not 0 < coverage < 1:
-            raise ValueError(f"coverage must be a number between 0 and 1, such as 0.9, got {coverage!r}")
+        check_between_0_and_1(coverage, "coverage", such_as=0.9)
         bounds = self.bounds()
         positions = (bounds < coverage).sum(axis=0)
         if (positions >= len(self.thresholds) - 1).all():
@@ -179,8 +191,8 @@ def conformalize(
     k, as in adaptive prediction sets (APS) [2]_. The most probable class has score 0, so that no set is empty. The
     coverage at t is the mean of Σ_k 1[y = k] 1[s_k(x) ≤ t], which random bags estimate without labels, with a
     standard error (:class:`~llpgan.evaluation.count_regression.CountRegression`). A level is reached at the lowest
-    t from which on the estimate minus 1.645 standard errors is at least that level: testing thresholds in a fixed
-    order, from the highest down, keeps the error probability at 5 % [3]_.
+    t from which on the lower confidence bound (:meth:`PredictionSets.bounds`) is at least that level: testing
+    thresholds in a fixed order, from the highest down, keeps the error probability at 5 % [3]_.
 
     Parameters
     ----------
@@ -228,7 +240,7 @@ def conformalize(
     >>> bags = Bags.from_labels(X[:, None], (rng.random(6400) < p).astype(int), np.arange(6400) // 16)
     >>> sets = conformalize(bags, np.column_stack([1 - p, p]))
     >>> print(sets.estimate_coverage(0.9)[0])
-    0.925 (0.903 to 0.947)
+    0.925 (0.902 to 0.948)
     """
     refuse_other_than_bags(bags, "bags")
     table = check_probabilities(probabilities, len(bags.instances), bags.n_classes)
@@ -257,16 +269,14 @@ def fit_thresholds(
     if worst_case:
         if by_class:
             raise ValueError("sets for the worst case are possible for all rows together only: leave out by_class")
-        figures = [
-            np.array(part)[:, None] for part in zip(*_worst_coverages(bags, scores, thresholds), strict=True)
-        ]
+        figures = np.array(list(_worst_coverages(bags, scores, thresholds)))[:, :, None]
     else:
         regression = CountRegression(bags, probabilities)
         best = probabilities.argmax(axis=1)
         groups = [best == k for k in range(bags.n_classes)] if by_class else [np.ones(len(scores), dtype=bool)]
-        each = [_coverages(regression, scores, thresholds, rows) for rows in groups]
-        figures = [np.array(part).T for part in zip(*each, strict=True)]
-    return PredictionSets(score, by_class, worst_case, confidence, bags.n_bags, thresholds, *figures)
+        figures = np.stack([_coverages(regression, scores, thresholds, rows) for rows in groups], axis=2)
+    parts = figures.transpose(1, 0, 2)
+    return PredictionSets(score, by_class, worst_case, confidence, bags.n_bags, thresholds, *parts)
 
 
 def set_scores(bags: Bags, probabilities: ArrayLike, sets: ArrayLike, *, random_state: int = 0) -> SetScores:
@@ -347,22 +357,23 @@ def _thresholds(scores: Array) -> NDArray[np.float64]:
 
 def _coverages(
     regression: CountRegression, scores: Array, thresholds: Array, rows: NDArray[np.bool_]
-) -> tuple[list[float], list[float]]:
-    """Estimate the coverage at each threshold of some rows, with its standard error.
+) -> NDArray[np.float64]:
+    """Estimate the coverage of some rows at each threshold, with its standard error and skewness.
 
-    Sums over bags grow from one threshold to the next by the classes that enter sets there.
+    Sums over bags grow from one threshold to the next by the classes that enter sets there. The standard error is
+    that of the products of bags, plus that of the rows if all labels were known.
     """
     bags, n_classes = regression.bags, scores.shape[1]
     share = rows.mean()
     if share == 0:  # of a class that is never predicted there is nothing to cover
-        return [1.0] * len(thresholds), [0.0] * len(thresholds)
+        return np.tile([1.0, 0.0, 0.0], (len(thresholds), 1))
     entries = (bags.bag_index[rows, None] * n_classes + np.arange(n_classes)).ravel()
     centred = regression.centred[rows].ravel()
     first = np.searchsorted(thresholds, scores[rows].ravel())  # the first threshold at which a class is in the set
     order = np.argsort(first, kind="stable")
     ends = np.searchsorted(first[order], np.arange(len(thresholds)), side="right")
     counts, product, start = np.zeros(bags.n_bags * n_classes), 0.0, 0
-    values, errors = [], []
+    figures = []
     for end in ends:
         entering = order[start:end]
         counts += np.bincount(entries[entering], minlength=len(counts))
@@ -376,13 +387,13 @@ def _coverages(
             float(product / regression.n_rows),
             is_share=True,
         )
-        values.append(float(found.value / share))
-        errors.append(float(found.error / share))
+        error = np.hypot(np.sqrt(np.sum(found.influences**2)), found.least_error)
+        figures.append((found.value / share, error / share, found.skewness))
         start = end
-    return values, errors
+    return np.array(figures)
 
 
-def _worst_coverages(bags: Bags, scores: Array, thresholds: Array) -> Iterator[tuple[float, float]]:
+def _worst_coverages(bags: Bags, scores: Array, thresholds: Array) -> Iterator[tuple[float, float, float]]:
     """Bound the coverage at each threshold, with the standard error of its mean over bags."""
     weights = bags.totals / bags.totals.sum()
     for threshold in thresholds:
@@ -390,7 +401,7 @@ def _worst_coverages(bags: Bags, scores: Array, thresholds: Array) -> Iterator[t
         covered = np.maximum(bags.proportions + inside - 1, 0).sum(axis=1)
         mean = float(weights @ covered)
         error = np.sqrt(bags.n_bags / (bags.n_bags - 1) * np.sum((weights * (covered - mean)) ** 2))
-        yield mean, float(error)
+        yield mean, float(error), 0.0
 
 
 def sets_as_text(sets: NDArray[np.bool_], classes: Array) -> list[str]:

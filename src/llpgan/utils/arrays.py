@@ -60,6 +60,18 @@ def check_numbers(given: Any, name: str) -> Array:
     raise ValueError(f"{name} must be numbers, got {_name_kind(array.dtype)}")
 
 
+def check_between_0_and_1(given: Any, name: str, *, such_as: float) -> None:
+    """Refuse what is no number between 0 and 1, both excluded.
+
+    >>> check_between_0_and_1(90, "coverage", such_as=0.9)
+    Traceback (most recent call last):
+        ...
+    ValueError: coverage must be a number between 0 and 1, such as 0.9, got 90
+    """
+    if isinstance(given, bool) or not isinstance(given, Real) or not 0 < given < 1:
+        raise ValueError(f"{name} must be a number between 0 and 1, such as {such_as:g}, got {given!r}")
+
+
 def check_one_per_row(given: Any, name: str) -> Array | list[Any]:
     """One value for each row: an array if it is given as one, else a list.
 
