@@ -1,7 +1,6 @@
 """Which rows to label in addition to bags: those whose labels reduce the uncertainty of predictions most."""
 
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Literal
 
 import numpy as np
@@ -94,7 +93,7 @@ def suggest_labels(
     """
     refuse_other_than_bags(bags, "bags")
     n_rows = len(bags.instances)
-    if not isinstance(budget, Integral) or not 1 <= budget <= n_rows:
+    if not 1 <= budget <= n_rows or budget != int(budget):
         raise ValueError(f"budget must be a number of rows from 1 to {n_rows:,}, got {budget!r}")
     if strategy not in STRATEGIES:
         raise ValueError(f"strategy must be one of {', '.join(STRATEGIES)}, got {strategy!r}")

@@ -68,7 +68,7 @@ def check_between_0_and_1(given: Any, name: str, *, such_as: float) -> None:
         ...
     ValueError: coverage must be a number between 0 and 1, such as 0.9, got 90
     """
-    if isinstance(given, bool) or not isinstance(given, Real) or not 0 < given < 1:
+    if not isinstance(given, int | float | np.number) or not 0 < given < 1:
         raise ValueError(f"{name} must be a number between 0 and 1, such as {such_as:g}, got {given!r}")
 
 
