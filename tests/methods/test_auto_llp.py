@@ -3,6 +3,7 @@ import pytest
 
 from llpgan import AutoLLP, BagLogistic, Bags, load, save
 from llpgan.methods import auto_llp
+from llpgan.methods.refinement import mixture_weights
 from llpgan.persistence.onnx import to_onnx
 
 
@@ -22,13 +23,16 @@ def label_shift():
     return Bags.from_labels(rng.normal(size=(2000, 2)) + labels[:, None], labels, groups)
 
 
-def test_trees_alone_are_taken_where_held_out_bags_are_sure(random_bags):
+def test_trees_count_for_more_where_they_match_held_out_bags_better(random_bags):
     model = AutoLLP(random_state=0).fit_bags(random_bags)
     assert [row["method"] for row in model.tried_] == ["BagBoosting", "BagLogistic"]
-    assert [row["weight"] for row in model.tried_] == [1, 0]
     assert model.tried_[0]["held_out_loss"] < model.tried_[1]["held_out_loss"]
-    assert [type(part).__name__ for part in model.models_] == ["BagBoosting"]
-    assert "BagLogistic with weight 0.00" in model.chosen_
+    assert model.weights_[0] > 0.9
+    assert model.weights_.sum() == pytest.approx(1)
+    each = [part.predict_proba(random_bags.instances) for part in model.models_]
+    np.testing.assert_allclose(
+        model.predict_proba(random_bags.instances), np.einsum("m,mik->ik", model.weights_, each)
+    )
 
 
 def test_under_label_shift_trees_count_for_two_thirds(label_shift):
@@ -89,12 +93,25 @@ def natural_bags(n_bags):
     return Bags.from_labels(rows, labels, groups)
 
 
-@pytest.mark.parametrize("n_bags", [10, 25])
-def test_of_few_bags_trees_count_less_and_neither_method_is_left_out(n_bags):
-    model = AutoLLP(random_state=0).fit_bags(natural_bags(n_bags))
-    assert model.models_[0].bag_shift_ == "covariate"
-    np.testing.assert_allclose(model.weights_, [n_bags / (n_bags + 50), 50 / (n_bags + 50)])
-    assert model.models_[1].get_params() == BagLogistic(random_state=model.models_[1].random_state).get_params()
+def test_the_linear_model_is_refined_under_covariate_shift():
+    model = AutoLLP(random_state=0).fit_bags(natural_bags(12))
+    trees, linear = model.models_
+    assert trees.bag_shift_ == "covariate"
+    assert linear.get_params() == BagLogistic(random_state=linear.random_state, refine=True).get_params()
+    means = np.array([trees.held_out_means_, linear.held_out_means_])
+    np.testing.assert_allclose(model.weights_, mixture_weights(natural_bags(12), means))
+
+
+def test_a_short_time_limit_leaves_refinement_out(monkeypatch):
+    """By a clock that says that everything takes ten seconds."""
+    now = iter(np.arange(0, 1e6, 10.0))
+    monkeypatch.setattr(auto_llp.time, "perf_counter", lambda: float(next(now)))
+    bags = natural_bags(12)
+    short, long = (AutoLLP(random_state=0, time_limit=limit).fit_bags(bags) for limit in (4000.0, 1e5))
+    assert not short.models_[1].refine
+    assert "no refinement by the time limit" in short.chosen_
+    assert long.models_[1].refine is True
+    assert "time limit" not in long.chosen_
 
 
 def test_the_linear_model_has_its_usual_settings_under_label_shift(rng):

@@ -5,6 +5,7 @@ import pytest
 from scipy.optimize import check_grad, minimize
 
 from llpgan import BagLogistic, Bags
+from llpgan.methods import refinement
 from llpgan.methods.lbfgs import Searches, minimize_side_by_side
 from llpgan.methods.linear import bag_blocks
 from llpgan.methods.refinement import (
@@ -12,11 +13,13 @@ from llpgan.methods.refinement import (
     TiltedCrossEntropies,
     choose_refined,
     count_losses,
+    mixture_weights,
     refine_linear,
     tilt,
     tilt_binary,
 )
 from llpgan.persistence import load, save
+from llpgan.persistence.onnx import to_onnx
 
 
 def draw_bags(rng, n_classes, n_rows=120, size=12, distance=1.0):
@@ -198,3 +201,62 @@ def test_one_candidate_is_used_in_any_case(rng):
     refined = choose_refined(bags, whole_blocks(bags), starts, parts, [Refinement(1.0, rounds=5)])
     assert refined.refinement == Refinement(1.0, rounds=5)
     assert refined.points.shape == (6, 1, 4)
+
+
+def test_mixture_weights_are_the_best_of_all(rng):
+    """Against a search over a fine grid of weights."""
+    bags = draw_bags(rng, 3)
+    means = rng.dirichlet(np.ones(3), size=(2, bags.n_bags))
+    means[0] = (means[0] + 2 * bags.proportions) / 3
+    counts = bags.sizes / (1 + 0.1 * (bags.sizes - 1))
+
+    def value(first):
+        mean = first * means[0] + (1 - first) * means[1]
+        return counts @ (bags.proportions * np.log(mean)).sum(axis=1) + (np.log(first) + np.log(1 - first)) / 2
+
+    grid = np.linspace(0.001, 0.999, 999)
+    best = grid[np.argmax([value(first) for first in grid])]
+    weights = mixture_weights(bags, means)
+    np.testing.assert_allclose(weights, [best, 1 - best], atol=2e-3)
+    gone = means.copy()
+    gone[:, 3] = np.nan  # a bag that no prediction is known of
+    without = mixture_weights(bags.take_bags(np.delete(np.arange(10), 3)), np.delete(means, 3, axis=1))
+    np.testing.assert_allclose(mixture_weights(bags, gone), without)
+
+
+def test_predictions_that_match_equally_well_count_the_same(rng):
+    bags = draw_bags(rng, 2)
+    np.testing.assert_allclose(mixture_weights(bags, np.full((4, bags.n_bags, 2), 0.5)), 0.25)
+
+
+@pytest.mark.parametrize(("n_classes", "distance"), [(2, 0.7), (3, 0.3)])
+def test_classifiers_with_and_without_refinement_are_averaged(n_classes, distance, rng, tmp_path):
+    """Where no refinement is clearly better: predictions are the weighted mean, also saved and exported."""
+    onnxruntime = pytest.importorskip("onnxruntime")
+    bags = draw_bags(rng, n_classes, n_rows=240, size=12, distance=distance)
+    model = BagLogistic(refine=True, n_resamples=5, random_state=0).fit_bags(bags)
+    assert isinstance(model.refinement_, tuple)
+    assert len(model.models_) == len(model.weights_) == 5 + 6 * len(model.refinement_)
+    assert model.weights_.sum() == pytest.approx(1)
+    one, expected = BagLogistic(refine=False, n_resamples=0).fit_bags(bags), 0.0
+    one.weights_ = None
+    for linear, weight in zip(model.models_, model.weights_, strict=True):
+        one.models_ = [linear]
+        expected = expected + weight * one.predict_proba(bags)
+    np.testing.assert_allclose(model.predict_proba(bags), expected)
+    save(model, tmp_path / "model")
+    loaded = load(tmp_path / "model")
+    assert loaded.refinement_ == model.refinement_
+    np.testing.assert_array_equal(loaded.predict_proba(bags), model.predict_proba(bags))
+    session = onnxruntime.InferenceSession(to_onnx(loaded).SerializeToString())
+    found = session.run(["probabilities"], {"instances": bags.instances})[0]
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+def test_refinements_that_match_held_out_bags_worse_are_left_out(rng, monkeypatch):
+    """A penalty that leaves no weights predicts the overall shares."""
+    monkeypatch.setattr(refinement, "CANDIDATES", (Refinement(1.0, penalty=1e4),))
+    bags = draw_bags(rng, 2, n_rows=600, distance=3.0)
+    model = BagLogistic(refine=True, n_resamples=5, random_state=0).fit_bags(bags)
+    assert model.refinement_ is model.weights_ is None
+    assert len(model.models_) == 5

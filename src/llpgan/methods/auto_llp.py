@@ -16,6 +16,7 @@ from llpgan.methods.bag_boosting import BagBoosting
 from llpgan.methods.bag_logistic import BagLogistic
 from llpgan.methods.base import LLPClassifier
 from llpgan.methods.boosting import bag_losses
+from llpgan.methods.refinement import mixture_weights
 from llpgan.utils.arrays import Array
 from llpgan.utils.workers import find_workers, train_together
 
@@ -23,11 +24,8 @@ _LEAST_RESAMPLES = 3
 _SHARE_FOR_TREES, _LEAST_SECONDS = 2 / 3, 1e-3  # of the time limit
 _FEWEST_BAGS = 10  # for trees, under covariate shift
 _FOR_FEW_BAGS = {"n_resamples": 20, "tol": 1e-3}  # a search that ends early does not get to their noise
-_BAGS_FOR_EQUAL_SHARES = 50  # with so many bags trees count as much as the linear model; with more, more
-_BAGS_TO_LEAVE_OUT = 30  # fewer cannot tell that a method is worse
-_STANDARD_ERRORS = 2.0  # by which a method must be worse to be left out,
-_LEAST_SHARE = 2 / 3  # and how much of what the other explains it must explain to be kept
 _TREES_UNDER_LABEL_SHIFT = 2 / 3
+_COST_OF_REFINEMENT = 150  # resamples that take as long, on few and on many bags
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -39,19 +37,19 @@ class AutoLLP(LLPClassifier):
     - Under label shift each row tells something, and
       :class:`~llpgan.methods.bag_boosting.BagBoosting` learns most of it. It counts for two thirds,
       :class:`~llpgan.methods.bag_logistic.BagLogistic`, which does not rest on that assumption, for a third.
-    - Under covariate shift fewer than ten bags are learned by BagLogistic alone. Of more bags both methods learn.
-      Trees need more bags than a linear model: of n bags, they count for n / (n + 50). Each method has predictions
-      for bags that parts of it have not seen. From thirty bags on, a method is dropped if it explains less than
-      two thirds of what the other does of how these bags differ from the overall shares, beyond chance.
+    - Under covariate shift fewer than ten bags are learned by BagLogistic alone. Of more bags both methods learn,
+      BagLogistic with ``refine=True``. Each has predictions for bags that parts of it have not seen, and their
+      weights are those with which the mean of both matches these bags best, drawn towards equal weights (see
+      :func:`~llpgan.methods.refinement.mixture_weights`).
 
     See ``docs/methods/auto_llp.md`` for how these shares were chosen.
 
     Parameters
     ----------
     time_limit : float, default=300.0
-        How many seconds training may take. Trees stop growing after two thirds of it. The linear model gets the
-        number of resamples that the remaining time allows, and is left out if that is fewer than three.
-        ``chosen_`` says what was left out. None means no limit.
+        How many seconds training may take. Trees stop growing after two thirds of it. The linear model is refined
+        if the remaining time allows it, gets the number of resamples that it allows, and is left out if that is
+        fewer than three. ``chosen_`` says what was left out. None means no limit.
     random_state : int, RandomState instance or None, default=None
         Controls the randomness of the methods. Pass an integer for the same result in every call, unless the time
         limit ends training.
@@ -116,18 +114,19 @@ class AutoLLP(LLPClassifier):
         bags = self._start(bags)
         trained, without = self._train(bags, np.inf if self.time_limit is None else started + self.time_limit)
         weights, losses = _weigh_parts([model for model, _ in trained], bags)
+        is_label_shift = getattr(trained[0][0], "bag_shift_", None) == "label"
+        usual = _usual_linear(bags, 0, is_label_shift=is_label_shift)
         self.tried_ = [
             {
                 "method": type(model).__name__,
                 "seconds": round(seconds, 2),
                 "weight": round(weight, 3),
                 "held_out_loss": None if loss is None else round(loss, 5),
-                "left_out": _describe_left_out(model, bags),
+                "left_out": _describe_left_out(model, usual),
             }
             for (model, seconds), weight, loss in zip(trained, weights.tolist(), losses, strict=True)
         ]
-        self.models_ = [model for (model, _), weight in zip(trained, weights, strict=True) if weight > 0]
-        self.weights_ = weights[weights > 0]
+        self.models_, self.weights_ = [model for model, _ in trained], weights
         self.chosen_ = "; ".join([*map(_describe_part, self.tried_), *without])
         return self._finish(bags)
 
@@ -144,7 +143,8 @@ class AutoLLP(LLPClassifier):
             trained.append(_fit_part(trees, bags))
             if not trees.can_split_:  # trees would only pull the linear model to the overall shares
                 trained = []
-        linear = _fit_in_time(_usual_linear(bags, seed), bags, deadline, needed=not trained)
+        usual = _usual_linear(bags, seed, is_label_shift=bool(trained) and trees.bag_shift_ == "label")
+        linear = _fit_in_time(usual, bags, deadline, needed=not trained)
         if linear is None:
             return trained, ["BagLogistic left out, for which there was no time"]
         return [*trained, linear], []
@@ -163,25 +163,29 @@ def _fit_part(model: LLPClassifier, bags: Bags) -> tuple[LLPClassifier, float]:
     return model, time.perf_counter() - started
 
 
-def _usual_linear(bags: Bags, seed: int) -> BagLogistic:
+def _usual_linear(bags: Bags, seed: int, *, is_label_shift: bool) -> BagLogistic:
     """The linear model without a time limit."""
     model = BagLogistic(random_state=seed)
-    return model.set_params(**_FOR_FEW_BAGS) if bags.n_bags < _FEWEST_BAGS else model
+    if bags.n_bags < _FEWEST_BAGS:
+        return model.set_params(**_FOR_FEW_BAGS)
+    return model.set_params(refine=not is_label_shift)
 
 
 def _fit_in_time(
     linear: BagLogistic, bags: Bags, deadline: float, *, needed: bool
 ) -> tuple[LLPClassifier, float] | None:
-    """Train with as many resamples as there is time for; None if not even for a few, unless needed."""
+    """Train with refinement and as many resamples as there is time for; None if for few, unless needed."""
     if np.isfinite(deadline):
         clock = find_workers().from_first  # of several workers, the clock of the first one counts
         if clock(time.perf_counter) >= deadline and not needed:
             return None
-        _, each = _fit_part(clone(linear).set_params(n_resamples=1), bags)
-        n_possible = clock(lambda: int(min(linear.n_resamples, max(0.0, deadline - time.perf_counter()) / each)))
+        _, each = _fit_part(clone(linear).set_params(n_resamples=1, refine=False), bags)
+        n_possible = clock(lambda: int(max(0.0, deadline - time.perf_counter()) / each))
         if n_possible < _LEAST_RESAMPLES and not needed:
             return None
-        linear.set_params(n_resamples=max(1, n_possible))
+        if n_possible < linear.n_resamples + _COST_OF_REFINEMENT:
+            linear.set_params(refine=False)
+        linear.set_params(n_resamples=max(1, min(linear.n_resamples, n_possible)))
     return _fit_part(linear, bags)
 
 
@@ -191,52 +195,26 @@ def _weigh_parts(models: list[Any], bags: Bags) -> tuple[Array, list[float | Non
         return np.ones(1), [None]
     if models[0].bag_shift_ == "label":
         return np.array([_TREES_UNDER_LABEL_SHIFT, 1 - _TREES_UNDER_LABEL_SHIFT]), [None, None]
-    means = np.array([models[0].held_out_means_, models[1].held_out_means_])
+    means = np.array([model.held_out_means_ for model in models])
     known = np.isfinite(means).all(axis=(0, 2))
-    trees = bags.n_bags / (bags.n_bags + _BAGS_FOR_EQUAL_SHARES)
-    if not known.any():
-        return np.array([trees, 1 - trees]), [None, None]
-    shares = np.broadcast_to(bags.prior, means[0].shape)
-    losses = np.array([bag_losses(bags, np.nan_to_num(each)) for each in (*means, shares)])[:, known]
-    worse = _find_much_worse(losses[2] - losses[0], losses[2] - losses[1])
-    weights = np.array([trees, 1 - trees]) if worse is None else np.arange(2) != worse
-    return weights.astype(np.float64), losses[:2].mean(axis=1).tolist()
+    losses = [
+        float(bag_losses(bags, np.nan_to_num(each))[known].mean()) if known.any() else None for each in means
+    ]
+    return mixture_weights(bags, means), losses
 
 
-def _find_much_worse(one: Array, other: Array) -> int | None:
-    """The number of the method, 0 or 1, that explains much less of the bags than the other; None if neither does.
-
-    Parameters
-    ----------
-    one, other : arrays of shape (n_bags,)
-        By how much each method matches each bag better than the overall shares do.
-
-    Examples
-    --------
-    >>> _find_much_worse(np.tile([0.3, 0.1, 0.3], 10), np.tile([0.2, 0.3, 0.2], 10))
-    >>> _find_much_worse(np.tile([0.1, 0.0, 0.1], 10), np.tile([0.2, 0.3, 0.2], 10))
-    0
-    >>> _find_much_worse(np.tile([0.1, 0.0, 0.1], 9), np.tile([0.2, 0.3, 0.2], 9))  # of too few bags
-    """
-    if len(one) < _BAGS_TO_LEAVE_OUT:
-        return None
-    worse = other - one
-    error = _STANDARD_ERRORS * worse.std() / np.sqrt(len(worse))
-    if worse.mean() > error and one.mean() < _LEAST_SHARE * other.mean():
-        return 0
-    if -worse.mean() > error and other.mean() < _LEAST_SHARE * one.mean():
-        return 1
-    return None
-
-
-def _describe_left_out(model: LLPClassifier, bags: Bags) -> str | None:
+def _describe_left_out(model: LLPClassifier, usual: BagLogistic) -> str | None:
     """What the time limit left out of a method; None if nothing."""
     if getattr(model, "is_out_of_time_", False):
         return "stopped growing by the time limit"
-    usual = _usual_linear(bags, 0)
-    if isinstance(model, type(usual)) and model.n_resamples < usual.n_resamples:
-        return f"{model.n_resamples} of {usual.n_resamples} resamples by the time limit"
-    return None
+    if not isinstance(model, BagLogistic):
+        return None
+    left_out = []
+    if model.n_resamples < usual.n_resamples:
+        left_out.append(f"{model.n_resamples} of {usual.n_resamples} resamples")
+    if usual.refine and not model.refine:
+        left_out.append("no refinement")
+    return f"{' and '.join(left_out)} by the time limit" if left_out else None
 
 
 def _describe_part(row: dict[str, Any]) -> str:

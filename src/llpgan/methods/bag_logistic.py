@@ -140,9 +140,9 @@ class BagLogistic(ClassicalClassifier):
         quicker. All components have one scale, so that the penalty keeps the classifiers to the strong ones. For
         features of pretrained networks, with ``standardize=False``. None means all columns.
     refine : bool or Refinement, default=False
-        Whether to refine the classifiers. True means that held-out bags choose the settings, or that the
-        classifiers stay as they are, if that is not clearly worse. This needs at least ten bags. A ``Refinement``
-        is used in any case.
+        Whether to refine the classifiers. True means that held-out bags choose: one refinement if it is clearly
+        better, else the mean of the classifiers with and without refinements, with weights that match these bags.
+        This needs at least ten bags. A ``Refinement`` is used in any case.
     {tol: 1e-4}
     {random_state: the bootstrap samples of the bags, and the held-out parts}
     {inherited}
@@ -151,8 +151,11 @@ class BagLogistic(ClassicalClassifier):
     ----------
     models_ : list of Linear
         The weights and intercepts of each classifier on the features.
-    refinement_ : Refinement or None
-        The refinement that was used.
+    weights_ : ndarray of shape (n_models,) or None
+        The weight of each classifier in the mean of probabilities. None means that all count the same.
+    refinement_ : Refinement, tuple of Refinement or None
+        The refinement that was used. A tuple means that classifiers without refinement were averaged with those of
+        each refinement.
     held_out_means_ : ndarray of shape (n_bags, n_classes)
         The mean prediction of each training bag by classifiers that have not seen it. NaN if all have.
     {inherited}
@@ -238,7 +241,7 @@ class BagLogistic(ClassicalClassifier):
         if isinstance(self.refine, Refinement):
             (points,) = refine_linear(bags, blocks, points.mean(axis=0, keepdims=True), [], [self.refine])
             self.refinement_, self.held_out_means_ = self.refine, np.full_like(bags.proportions, np.nan)
-        self._keep(points)
+        self._keep(points, None)
 
     def _fit_refined(self, bags: Bags, blocks: list[BagBlock], random: np.random.RandomState) -> None:
         """Average classifiers that were refined without a part of the bags each, and one that has seen all."""
@@ -256,9 +259,10 @@ class BagLogistic(ClassicalClassifier):
         only = [self.refine] if isinstance(self.refine, Refinement) else None
         refined = choose_refined(bags, blocks, starts, parts, only)
         self.refinement_, self.held_out_means_ = refined.refinement, refined.held_out_means
-        self._keep(refined.points)
+        self._keep(refined.points, refined.weights)
 
-    def _keep(self, points: Array) -> None:
+    def _keep(self, points: Array, weights: Array | None) -> None:
+        self.weights_ = weights
         self.models_ = [Linear(each[:, :-1], each[:, -1]) for each in points]
 
     def _solve(self, bags: Bags, blocks: list[BagBlock], draws: Array) -> Array:
@@ -292,7 +296,8 @@ class BagLogistic(ClassicalClassifier):
         for model in copy.models_:
             weights = model.weights @ directions.T
             self.models_.append(Linear(weights, model.intercept - weights @ mean))
-        self.refinement_, self.held_out_means_ = copy.refinement_, copy.held_out_means_
+        self.weights_, self.refinement_ = copy.weights_, copy.refinement_
+        self.held_out_means_ = copy.held_out_means_
 
     def _rows(self, instances: Array) -> Array:
         """(n, d): the features of any instances."""
@@ -305,11 +310,12 @@ class BagLogistic(ClassicalClassifier):
 
     def _probabilities(self, instances: Array) -> Array:
         points, found = self._points(), np.empty((len(instances), len(self.classes_)))
+        weights = getattr(self, "weights_", None)  # version 0.2 had none
         with one_blas_thread(), np.errstate(over="ignore"):
             for first in range(0, len(instances), _ROWS_AT_ONCE):
                 rows = self._rows(instances[first : first + _ROWS_AT_ONCE])
                 each = predict_classes(np.column_stack([rows, np.ones(len(rows))]), points)
-                found[first : first + len(rows), -each.shape[1] :] = each.mean(axis=2)
+                found[first : first + len(rows), -each.shape[1] :] = np.average(each, axis=2, weights=weights)
         if len(self.classes_) == 2:
             found[:, 0] = 1 - found[:, 1]
         return found

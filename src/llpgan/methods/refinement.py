@@ -38,6 +38,8 @@ _ROWS = 4096  # on which classifiers are compared
 _TEMPERATURES = (1.0, 1.5, 2.0, 3.0, 4.0, 6.0)
 _CLEARLY, _HARDLY = 2.0, 1.0  # standard errors by which held-out bags are predicted better, or worse
 _CLOSER = 0.05  # the least gain of rank correlation between classifiers that have seen different bags
+_CORRELATION = 0.1  # of rows in a bag beyond what a model explains: a bag of m counts as m / (1 + 0.1 (m − 1))
+_STEPS, _STILL = 1000, 1e-7  # of the search for weights, and the change that ends it
 _SPREADS = (0.0, *np.geomspace(1e-3, 0.3, 25).tolist())  # of bags beyond chance
 
 
@@ -76,7 +78,12 @@ class Refinement:
 
 
 #: What held-out bags choose from.
-CANDIDATES = (Refinement(1.0), Refinement(1.0, penalty=1e-4), Refinement(1.5))
+CANDIDATES = (
+    Refinement(1.0),
+    Refinement(1.0, penalty=1e-4),
+    Refinement(1.5),
+    Refinement(1.0, penalty=1e-2),
+)
 
 
 @dataclass(frozen=True)
@@ -85,16 +92,20 @@ class Refined:
 
     Attributes
     ----------
-    refinement : Refinement or None
-        What was used; None if the classifiers are those at the start.
+    refinement : Refinement, tuple of Refinement or None
+        What was used. A tuple means that the classifiers at the start are averaged with those of each refinement.
+        None means only those at the start.
     points : ndarray of shape (n_classifiers, n_outputs, n_features + 1)
-        The classifiers, whose predictions are averaged: one without each held-out part, and one from all bags.
+        The classifiers. A refinement gives one without each held-out part, and one from all bags.
+    weights : ndarray of shape (n_classifiers,) or None
+        The weight of each in the mean of predictions. None means that all count the same.
     held_out_means : ndarray of shape (n_bags, n_classes)
         The mean prediction of each bag by classifiers that have not seen it.
     """
 
-    refinement: Refinement | None
+    refinement: Refinement | tuple[Refinement, ...] | None
     points: Array
+    weights: Array | None
     held_out_means: Array
 
 
@@ -159,12 +170,15 @@ def choose_refined(
     held_out: Sequence[Array],
     candidates: Sequence[Refinement] | None = None,
 ) -> Refined:
-    """Refine linear classifiers if and how held-out bags suggest it, and calibrate them.
+    """Refine linear classifiers as held-out bags suggest it, and calibrate them.
 
-    A refinement is used if it predicts the bags that it has not seen better than the classifiers at the start, by
-    two standard errors. One that assumes clusters is also used if it is at most one standard error worse and if,
-    in return, the classifiers that have not seen different parts agree clearly more: bags say little about single
-    rows, and what they leave open should not depend on which bags were seen.
+    A refinement is used alone if it predicts the bags that it has not seen better than the classifiers at the
+    start, by two standard errors. One that assumes clusters is also used alone if it is at most one standard error
+    worse and if, in return, the classifiers that have not seen different parts agree clearly more: bags say little
+    about single rows, and what they leave open should not depend on which bags were seen.
+
+    If there is no such refinement, the predictions at the start are averaged with those of every refinement that
+    is at most one standard error worse, with the weights of :func:`mixture_weights`.
 
     Parameters
     ----------
@@ -177,23 +191,83 @@ def choose_refined(
     held_out : sequence of ndarray
         The bags of each part.
     candidates : sequence of Refinement, default=None
-        One of these is used in any case. None means a choice from :data:`CANDIDATES`, or none.
+        One of these is used in any case. None means a choice from :data:`CANDIDATES`, a mean of several, or none.
     """
     features, of_rows = _sample(bags, blocks)
     plain, means, before = _fit_temperature(bags, blocks, starts, held_out, features, of_rows)
     agreement = _agreement([predict_classes(features, some).mean(axis=2) for some in plain])
-    best, most = Refined(None, plain.reshape(-1, *plain.shape[2:]), means), -np.inf
+    best, most = None, -np.inf
+    mixed = [Refined(None, plain.reshape(-1, *plain.shape[2:]), None, means)]
     each = np.concatenate([starts.mean(axis=1), starts.mean(axis=(0, 1))[None]])
     tried = CANDIDATES if candidates is None else candidates
     for candidate, found in zip(tried, refine_linear(bags, blocks, each, held_out, tried), strict=True):
         points, means, losses = _fit_temperature(bags, blocks, found[:, None], held_out, features, of_rows)
+        refined = Refined(candidate, points[:, 0], None, means)
         gain = before - losses
         ratio = float(gain.mean() / max(gain.std() / np.sqrt(len(gain)), _LEAST))
         closer = _agreement([predict_classes(features, one)[:, :, 0] for one in points[:-1]]) - agreement
+        if ratio > -_HARDLY:
+            mixed.append(refined)
         is_better = ratio > _CLEARLY or (candidate.power > 1 and ratio > -_HARDLY and closer > _CLOSER)
         if (candidates is not None or is_better) and ratio > most:
-            best, most = Refined(candidate, points[:, 0], means), ratio
-    return best
+            best, most = refined, ratio
+    if best is not None or len(mixed) == 1:
+        return best or mixed[0]
+    weights = mixture_weights(bags, np.array([one.held_out_means for one in mixed]))
+    return Refined(
+        tuple(one.refinement for one in mixed if isinstance(one.refinement, Refinement)),
+        np.concatenate([one.points for one in mixed]),
+        np.concatenate(
+            [np.full(len(one.points), w / len(one.points)) for one, w in zip(mixed, weights, strict=True)]
+        ),
+        np.einsum("m,mik->ik", weights, [one.held_out_means for one in mixed]),
+    )
+
+
+def mixture_weights(bags: Bags, means: Array) -> Array:
+    """Weights with which the mean of several predictions matches held-out bags best, drawn towards equal weights.
+
+    With p̄_mi the mean that prediction m has for bag i, M predictions and n_i = m_i / (1 + 0.1 (m_i − 1)) for a bag
+    of m_i rows, the weights maximize
+
+        Σ_i n_i p_i · log Σ_m w_m p̄_mi + (1 / M) Σ_m log w_m
+
+    by expectation-maximization: the last term counts as one row that is shared equally.
+
+    Parameters
+    ----------
+    bags : Bags
+        The bags.
+    means : ndarray of shape (n_predictions, n_bags, n_classes)
+        The mean prediction of each bag by classifiers that have not seen it. NaN if there is none.
+
+    Returns
+    -------
+    ndarray of shape (n_predictions,)
+        The weights, which sum to one.
+
+    Examples
+    --------
+    >>> bags = Bags.from_arrays(np.zeros((40, 1)), np.repeat([0, 1], 20), [[0.9, 0.1], [0.1, 0.9]])
+    >>> good, useless = np.array([[0.8, 0.2], [0.2, 0.8]]), np.full((2, 2), 0.5)
+    >>> mixture_weights(bags, np.array([good, useless])).round(2)
+    array([0.87, 0.13])
+    """
+    known = np.flatnonzero(np.isfinite(means).all(axis=(0, 2)))
+    means, sizes, constraints = means[:, known], bags.sizes[known], bags.share_constraints
+    constraints = None if constraints is None else constraints.take_bags(known)
+    counts = sizes / (1 + _CORRELATION * (sizes - 1))
+    if bags.bag_weights is not None:
+        counts = counts * bags.bag_weights[known]
+    weights: Array = np.full(len(means), 1 / len(means))
+    for _ in range(_STEPS):
+        mean = np.maximum(np.einsum("m,mik->ik", weights, means), _LEAST)
+        targets = bags.proportions[known] if constraints is None else constraints.targets(mean)
+        rows = weights * np.einsum("i,ik,mik->m", counts, targets / mean, means)
+        before, weights = weights, (rows + 1 / len(means)) / (rows.sum() + 1)
+        if np.abs(weights - before).max() < _STILL:
+            break
+    return weights
 
 
 def _sample(bags: Bags, blocks: Sequence[BagBlock]) -> tuple[Array, Array]:

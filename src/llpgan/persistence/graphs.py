@@ -370,7 +370,10 @@ def _(model: BagLogistic, graph: Graph, features: str) -> str:
     weights = np.stack([linear.weights.T @ classes for linear in model.models_])
     intercepts = np.stack([(linear.intercept @ classes)[None] for linear in model.models_])
     each = graph.add("Softmax", _affine_scores(graph, features, weights, intercepts), axis=2)
-    return graph.add("ReduceMean", each, graph.constant(np.array([0])), keepdims=0)
+    if (shares := getattr(model, "weights_", None)) is None:
+        return graph.add("ReduceMean", each, graph.constant(np.array([0])), keepdims=0)
+    weighted = graph.add("Mul", each, graph.constant(shares[:, None, None]))
+    return graph.add("ReduceSum", weighted, graph.constant(np.array([0])), keepdims=0)
 
 
 @method_graph.register
