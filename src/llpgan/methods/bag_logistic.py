@@ -236,7 +236,8 @@ class BagLogistic(ClassicalClassifier):
         draws: Array = np.ones((1, bags.n_bags))  # without resamples, each bag once
         if self.n_resamples > 0:
             draws = random.multinomial(bags.n_bags, np.full(bags.n_bags, 1 / bags.n_bags), size=self.n_resamples)
-        points, self.refinement_ = self._solve(bags, blocks, draws), None
+        points = self._solve(bags, blocks, draws)
+        self.refinement_: Refinement | tuple[Refinement, ...] | None = None
         self.held_out_means_ = _means_of_unseen(bags, blocks, points, draws == 0)
         if isinstance(self.refine, Refinement):
             (points,) = refine_linear(bags, blocks, points.mean(axis=0, keepdims=True), [], [self.refine])
