@@ -42,3 +42,26 @@ def test_a_bag_that_is_written_otherwise_in_the_other_file_is_suggested(write):
 
 def test_no_ids_have_no_type():
     assert id_type([]) == pa.null()
+
+
+@pytest.mark.parametrize("ids", [["1", "2"], ["0.5", "1.5"], ["2020-01-01", "2020-01-02"], [" 7", "8 "]])
+def test_a_total_row_does_not_make_other_ids_of_numbers_and_dates(ids, tmp_path, monkeypatch):
+    """Its name makes a text of the whole column of that table."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "people.csv").write_text(f"area,age\n{ids[0]},20\n{ids[1]},40\n{ids[0]},31\n")
+    (tmp_path / "areas.csv").write_text(f"area,no,yes\n{ids[1]},0,1\n{ids[0]},0.5,0.5\nTotal,0.3,0.7\n")
+    with pytest.warns(UserWarning, match="bag 'Total' of areas.csv has no instance"):
+        bags = Bags.from_tables("people.csv", "areas.csv", bag="area")
+    assert bags.proportions.tolist() == [[0.5, 0.5], [0.0, 1.0]]
+
+
+def test_columns_with_neither_name_nor_values_are_left_out(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "people.csv").write_text("area,age,,\na,20,,\nb,40,,\n")
+    (tmp_path / "areas.csv").write_text("area|no|yes|\na|0.25|0.75|\nb|1|0|\n")
+    bags = Bags.from_tables("people.csv", "areas.csv", bag="area")
+    assert bags.features == ("age",)
+    assert bags.classes.tolist() == ["no", "yes"]
+    assert store_tables("people.csv", "store", "areas.csv", bag="area").features == ("age",)
+    (tmp_path / "people.csv").write_text("area,age,\na,20,\nb,40,3\n")
+    assert Bags.from_tables("people.csv", "areas.csv", bag="area").features == ("age", "")

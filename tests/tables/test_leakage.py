@@ -62,7 +62,7 @@ LABEL_IN_EVERY_TYPE = {
 def test_a_column_with_a_classs_share_in_every_bag(values):
     said = leaks(values)
     assert "column 'x' looks like the label: it has the share of the class" in said
-    assert "Say so (label x), which keeps it out of the features" in said
+    assert "Name it as the label (label), which keeps it out of the features" in said
 
 
 def test_missing_values_do_not_hide_the_label():
@@ -103,7 +103,9 @@ def people(*names):
 @pytest.mark.parametrize(("name", "kind"), [("voted_trump", "numbers"), ("answer", "categories")])
 def test_the_ways_out_are_to_name_it_the_label_or_a_feature(name, kind):
     table = people(name)
-    with pytest.raises(ValueError, match=f"the table: column '{name}' looks like the label.* among the {kind} to"):
+    with pytest.raises(
+        ValueError, match=f"the table: column '{name}' looks like the label.* among the {kind} \\({kind}\\) to"
+    ):
         Bags.from_tables(table, RESULTS, bag="state")
     as_label = Bags.from_tables(table, RESULTS, bag="state", label=name)
     assert as_label.features == ("age",)

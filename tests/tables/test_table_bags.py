@@ -336,7 +336,7 @@ def test_tables_without_a_file_are_told_apart():
     with pytest.raises(
         ValueError, match=r"bag 7 of the table .* of counts: ids are int here and str there, such as"
     ):
-        Bags.from_tables({"s": [7, 7], "age": [1, 2]}, counts={"s": ["7"], "no": [1], "yes": [1]}, bag="s")
+        Bags.from_tables({"s": [7, 7], "age": [1, 2]}, counts={"s": ["x"], "no": [1], "yes": [1]}, bag="s")
 
 
 @pytest.mark.parametrize(

@@ -249,9 +249,12 @@ def _no_command(name: str) -> int:
     return 0 if asked else _BAD_USAGE
 
 
+_DATE = re.compile(r"datetime\.date\((\d+), (\d+), (\d+)\)")
+
+
 def _say(text: str) -> None:
-    """Print a message: in a terminal wrapped between words, elsewhere on one line."""
-    text = make_visible(text)
+    """Print a message: in a terminal wrapped between words, elsewhere on one line; a bag that is a date as such."""
+    text = make_visible(_DATE.sub(lambda found: "{}-{:>02}-{:>02}".format(*found.groups()), text))
     if sys.stderr.isatty():
         width = min(WIDEST, shutil.get_terminal_size().columns)
         text = textwrap.fill(text, width, break_long_words=False, break_on_hyphens=False)

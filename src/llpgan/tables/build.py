@@ -38,7 +38,7 @@ from llpgan.utils.arrays import Array, check_argument
 from llpgan.utils.messages import warn_user
 
 Index = NDArray[np.int64]
-_DROP_UNMATCHED = ". To leave out rows of such bags, choose drop (unmatched)"
+_DROP_UNMATCHED = " To leave out rows of such bags, choose drop (unmatched)"
 _FEW = 32  # values of a column that may be the label, where the classes are not known yet
 
 

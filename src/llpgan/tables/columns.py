@@ -3,7 +3,7 @@
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, Literal, NamedTuple, Self
 
@@ -16,9 +16,14 @@ from llpgan.bags.checks import LARGEST
 from llpgan.utils.arrays import Array
 
 Values = NDArray[np.float64]
-_PLAIN = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
-_GROUPED = r"^\s*[+-]?\d{1,3}(,\d{3})+(\.\d*)?\s*%?\s*$"  # 4,015.91
-_PERCENT = r"^\s*[+-]?(\d+[.,]?\d*|[.,]\d+)\s*%\s*$"  # 37 %, 37.2 % and 37,2 %
+_MINUS = "\u2212"
+_SIGN = f"[+{_MINUS}-]?"
+_BETWEEN = "[,'\u2019 \u00a0\u202f]"  # thousands
+_PLAIN = rf"^\s*{_SIGN}(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
+_GROUPED = rf"^\s*{_SIGN}\d{{1,3}}({_BETWEEN}\d{{3}})+(\.\d*)?\s*%?\s*$"  # 4,015.91 and 4 015.91
+_PERCENT = rf"^\s*{_SIGN}(\d+[.,]?\d*|[.,]\d+)\s*%\s*$"  # 37 %, 37.2 % and 37,2 %
+_WITH_UNIT = re.compile(r"\s*[$€£¥₹]?\s*[+\u2212-]?\s*[$€£¥₹]?\s*\d[\d.,'\u2019\s]*(\D{0,8})")
+_FEW_TEXTS = 5
 _NUMBER = f"{_PLAIN}|{_GROUPED}|{_PERCENT}"
 _DOTTED_DATE = r"^\s*\d{1,2}\.\d{1,2}\.\d{4}\s*$"  # 05.12.2010: day, month, year
 _OTHER_DATE = r"^\s*(\d{1,2}[/-]\d{1,2}[/-]\d{2,4}|\d{1,2}\.\d{1,2}\.\d{2})\s*$"  # of which the order is unknown
@@ -103,8 +108,8 @@ def plain_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
 def as_numbers(name: str, column: pa.ChunkedArray) -> Values:
     """The values as floats, NaN where they are missing. Of texts, 4,015.91 is a number too, and 37 % is 0.37.
 
-    >>> as_numbers("age", pa.chunked_array([["31", None, "4e1", "4,015.5", "37,5 %"]])).tolist()
-    [31.0, nan, 40.0, 4015.5, 0.375]
+    >>> as_numbers("age", pa.chunked_array([["31", None, "4e1", "4,015.5", "4 015", "37,5 %"]])).tolist()
+    [31.0, nan, 40.0, 4015.5, 4015.0, 0.375]
     """
     column = plain_values(column)
     if is_text(column):
@@ -124,11 +129,12 @@ def as_numbers(name: str, column: pa.ChunkedArray) -> Values:
 def _plain_numbers(column: pa.ChunkedArray) -> Any:
     """Texts that are numbers as Arrow reads them: without separators of thousands, and percentages as shares."""
     column = pc.utf8_trim_whitespace(column)
-    if not pc.any(pc.match_substring_regex(column, "[,%]")).as_py():
+    if not pc.any(pc.match_substring_regex(column, f"{_BETWEEN}|[%{_MINUS}]")).as_py():
         return column
+    column = pc.replace_substring(column, _MINUS, "-")
     is_share = pc.match_substring(column, "%")
     ungrouped = pc.if_else(
-        pc.match_substring_regex(column, _GROUPED), pc.replace_substring(column, ",", ""), column
+        pc.match_substring_regex(column, _GROUPED), pc.replace_substring_regex(column, _BETWEEN, ""), column
     )
     digits = pc.replace_substring_regex(pc.replace_substring(ungrouped, ",", "."), r"\s*%", "")
     numbers = digits.cast(pa.float64())
@@ -221,6 +227,16 @@ def looks_like_dates(texts: Iterable[str]) -> Literal["day first", "unclear"] | 
     if match_all(different, _DOTTED_DATE):
         return "day first" if _has_days_first(different) else "unclear"
     return "unclear" if match_all(different, f"{_OTHER_DATE}|{_DOTTED_DATE}") else None
+
+
+def look_like_amounts(texts: Sequence[str]) -> bool:
+    """Whether all of some texts seem to be numbers with the same unit, or a sign of a currency.
+
+    >>> look_like_amounts([f"{i} kg" for i in range(9)]), look_like_amounts([f"B{i}" for i in range(9)])
+    (True, False)
+    """
+    found = [_WITH_UNIT.fullmatch(text) for text in texts]
+    return len(texts) > _FEW_TEXTS and all(found) and len({each and each[1].strip() for each in found}) == 1
 
 
 def _has_days_first(column: pa.ChunkedArray) -> bool:

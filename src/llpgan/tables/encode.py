@@ -22,6 +22,7 @@ from llpgan.tables.columns import (
     is_numeric,
     is_text,
     is_time,
+    look_like_amounts,
     looks_like_dates,
     naming_source,
     no_value,
@@ -330,10 +331,18 @@ def _kind_of_text(summary: ColumnSummary, most: int) -> Kind:
     if numbers > there / 2 and not (has_open_ends(summary) and summary.n_different() <= most):
         _refuse_few_texts(summary, f"{numbers} of the {there} values")
     if there >= _FEW and summary.n_different() > there / 2:
-        raise LeftOut(
-            "nearly every row has a different text, as names and ids do" if dates is None else _WHICH_DATE
-        )
+        raise LeftOut(_explain_category(summary) or "nearly every row has a different text, as names and ids do")
     return "category"
+
+
+def _explain_category(summary: ColumnSummary) -> str:
+    """What the texts of a column look like, though they cannot be read as that; empty for other texts."""
+    texts = [text for text, _ in summary.texts().counts]
+    if looks_like_dates(texts):
+        return _WHICH_DATE
+    if look_like_amounts(texts):
+        return f"its values look like numbers with a unit, such as {texts[0]!r}: write plain numbers"
+    return ""
 
 
 def describe_reading(summary: ColumnSummary, encoder: ColumnEncoder) -> str:
@@ -345,12 +354,13 @@ def describe_reading(summary: ColumnSummary, encoder: ColumnEncoder) -> str:
     if isinstance(encoder, Date):
         return f"is read as dates with the day first, such as {texts[0]}{change}"
     if isinstance(encoder, Number):
-        unusual = next((text for text in texts if re.search("[,%]", text)), None)
+        unusual = next((text for text in texts if re.search(r"[^\d.eE+\-\s]|\d\s+\d", text)), None)
         if unusual is None:
             return ""
         number = as_numbers(summary.name, pa.chunked_array([[unusual]]))[0]
         return f"is read as numbers, {unusual} as {number:.10g}{change}"
-    return "is used as categories, though " + _WHICH_DATE if looks_like_dates(texts) else ""
+    why = _explain_category(summary)
+    return f"is used as categories, though {why}" if why else ""
 
 
 def has_open_ends(summary: ColumnSummary) -> bool:
@@ -365,7 +375,7 @@ def _refuse_few_texts(summary: ColumnSummary, numbers: str) -> None:
         summary.refuse_texts()
     except ValueError as error:
         raise ValueError(
-            f"{error}, as {numbers} of this column are: correct it, or name the column among the categories"
+            f"{error}, as {numbers} of this column are: correct it, or name the column among the categories (categories)"
         ) from None
 
 

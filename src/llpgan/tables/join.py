@@ -131,6 +131,13 @@ class BagTable:
         _refuse_total(numbers, classes, file)
         return cls(ids, numbers[np.argsort(index)], tuple(classes), file)
 
+    def convert_ids(self, types: Sequence[pa.DataType]) -> "BagTable":
+        """Read ids that are text as the types of the rows' bags, where they can be; a total row keeps its name."""
+        several: Any = self.ids if len(types) > 1 else zip(self.ids, strict=True)
+        read = [tuple(map(_read_id, part, types)) for part in several]
+        ids = tuple(read if len(types) > 1 else [bag for (bag,) in read])
+        return replace(self, ids=ids) if len(set(ids)) == len(ids) else self
+
     def find_rows(self, bag_ids: Sequence[Hashable], instances_file: str, advice: str | None = "") -> ShareArray:
         """The row of each bag of instances. Bags without a row are refused; rows without a bag get a note.
 
@@ -143,9 +150,10 @@ class BagTable:
                 f"an image lies directly in {instances_file}, in the folder of no bag: move it to its bag"
             )
         if lacking:
+            meant = _other_type(lacking[0], self.ids[0]) or did_you_mean(lacking[0], self.ids)
             raise ValueError(
-                f"bag {lacking[0]!r}{and_more(lacking)} of {instances_file} has no row in {self.file}"
-                f"{_other_type(lacking[0], self.ids[0]) or did_you_mean(lacking[0], self.ids)}{advice or ''}"
+                f"bag {lacking[0]!r}{and_more(lacking)} of {instances_file} has no row in {self.file}{meant}"
+                f"{'.' if advice and not meant.endswith(('?', '.')) else ''}{advice or ''}"
             )
         spare = sorted(place.keys() - set(bag_ids), key=place.__getitem__)
         if spare and advice is not None:
@@ -228,6 +236,18 @@ def _refuse_total(numbers: ShareArray, classes: Sequence[Hashable], file: str) -
                 f"{file}: column {name!r} is the sum of the others, so it is not a class: leave it out, or name "
                 f"the columns that are classes (classes)"
             )
+
+
+def _read_id(value: Hashable, kind: pa.DataType) -> Hashable:
+    """An id that is text as the type of other ids, if it is written as one of them would be."""
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    if not isinstance(value, str) or pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        return value
+    try:
+        (found,) = pa.array([value]).cast(kind).to_pylist()
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return value
+    return value if pa.types.is_integer(kind) and str(found) != value else found  # 01 is another bag than 1
 
 
 def _other_type(mine: Any, theirs: Any) -> str:
@@ -426,9 +446,11 @@ class Shares(NamedTuple):
 def read_bag_tables(stream: RowStream, spec: TableSpec) -> dict[str, BagTable]:
     """The tables of proportions, counts or bounds; their columns of bags are read as those of the rows."""
     bag_columns = spec.bag_columns(stream)
+    types = [stream.schema.field(name).type for name in bag_columns]
     text = [name for name in bag_columns if is_text(stream.schema.field(name))]
     tables = {
-        name: _read_bag_table(given, name, bag_columns, text, spec) for name, given in spec.tables_of_bags.items()
+        name: _read_bag_table(given, name, bag_columns, text, spec).convert_ids(types)
+        for name, given in spec.tables_of_bags.items()
     }
     first = next(iter(tables.values()))
     for table in tables.values():

@@ -30,9 +30,10 @@ def refuse_leaking_counts(
     """
     named = _named_after(name, classes) if counts.shape[1] == 2 else ""
     if why := named or _format_shares(counts, proportions, classes):
+        kind = "categories (categories)" if text else "numbers (numbers)"
         raise ValueError(
-            f"column {name!r} looks like the label: {why}. Say so (label {name}), which keeps it out of the "
-            f"features, or name it among the {'categories' if text else 'numbers'} to keep it as a feature"
+            f"column {name!r} looks like the label: {why}. Name it as the label (label), which keeps it out of "
+            f"the features, or among the {kind} to keep it as a feature"
         )
 
 

@@ -228,7 +228,7 @@ class Encoder(Protocol):
         """
 
 
-_SEPARATORS = ",;\t"
+_SEPARATORS = ",;\t|"
 _QUOTED = re.compile(r'"[^"]*"')
 _WITH_COMMA = r"^\s*[+-]?(\d+,?\d*|,\d+)([eE][+-]?\d+)?\s*$"
 _HEADER_BYTES = 2**16
@@ -314,7 +314,9 @@ def cast_ids(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """A column of texts as the type of its ids; text as codes."""
     texts = plain_values(column)
     kind = id_type(texts.unique().drop_null().to_pylist())
-    return texts.dictionary_encode() if kind in (pa.string(), pa.null()) else texts.cast(kind)
+    if kind in (pa.string(), pa.null()):
+        return texts.dictionary_encode()
+    return pc.utf8_trim_whitespace(texts).cast(kind)
 
 
 def _is_whole_number(text: str) -> bool:
@@ -510,6 +512,8 @@ def _read_csv(path: Path, text: Text, ids: Text, delimiter: str | None = None) -
             raise
         table = _parse_csv(path, as_text, delimiter, line_breaks=True)  # slower, and rarely needed
     refuse_not_utf8(path, table)
+    table = drop_blank(table)
+    refuse_repeated(str(path), table.column_names)
     for place, name in enumerate(table.column_names):
         if name in ids and name not in text:
             table = table.set_column(place, name, cast_ids(table[place]))
@@ -526,6 +530,16 @@ def _parse_csv(path: Path, text: Text, delimiter: str, line_breaks: bool) -> pa.
         column_types={name: pa.string() for name in text},
     )
     return pa.csv.read_csv(path, parse_options=parse, convert_options=convert)
+
+
+def drop_blank(table: pa.Table, named: Collection[str] = ()) -> pa.Table:
+    """Leave out columns that have neither a name nor values, as spreadsheets write them behind the others."""
+    kept = [
+        place
+        for place, name in enumerate(table.column_names)
+        if name or name in named or table[place].null_count < len(table)
+    ]
+    return table if len(kept) == table.num_columns else table.select(kept)
 
 
 def refuse_not_utf8(path: Path, table: pa.Table) -> None:
@@ -641,7 +655,7 @@ class CsvBlocks:
 
     def __iter__(self) -> Iterator[pa.Table]:
         for block in _line_blocks(self.path, self.delimiter, _BLOCK_BYTES):
-            table = self._read(block)
+            table = drop_blank(self._read(block), self.types)
             refuse_repeated(str(self.path), table.column_names)
             refuse_not_utf8(self.path, table)
             yield table
