@@ -375,7 +375,8 @@ def _refuse_few_texts(summary: ColumnSummary, numbers: str) -> None:
         summary.refuse_texts()
     except ValueError as error:
         raise ValueError(
-            f"{error}, as {numbers} of this column are: correct it, or name the column among the categories (categories)"
+            f"{error}, as {numbers} of this column are: correct it, or name "
+            "the column among the categories (categories)"
         ) from None
 
 
