@@ -253,7 +253,7 @@ _DATE = re.compile(r"datetime\.date\((\d+), (\d+), (\d+)\)")
 
 
 def _say(text: str) -> None:
-    """Print a message: in a terminal wrapped between words, elsewhere on one line; a bag that is a date as such."""
+    """Print a message: in a terminal wrapped between words, elsewhere on one line."""
     text = make_visible(_DATE.sub(lambda found: "{}-{:>02}-{:>02}".format(*found.groups()), text))
     if sys.stderr.isatty():
         width = min(WIDEST, shutil.get_terminal_size().columns)
