@@ -254,7 +254,7 @@ _DATE = re.compile(r"datetime\.date\((\d+), (\d+), (\d+)\)")
 
 def _say(text: str) -> None:
     """Print a message: in a terminal wrapped between words, elsewhere on one line."""
-    text = make_visible(_DATE.sub(lambda found: "{}-{:>02}-{:>02}".format(*found.groups()), text))
+    text = make_visible(_DATE.sub(lambda found: f"{found[1]}-{found[2]:0>2}-{found[3]:0>2}", text))
     if sys.stderr.isatty():
         width = min(WIDEST, shutil.get_terminal_size().columns)
         text = textwrap.fill(text, width, break_long_words=False, break_on_hyphens=False)
