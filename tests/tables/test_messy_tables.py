@@ -256,6 +256,8 @@ def make_case(seed, folder):
         header[-1] = header[0]
         truth = {}
     people, style = write_text(rng, f"{folder}/people", header, rows, plain_file=rng.random() < 0.5)
+    if style == "latin1":  # which has question marks in place of some letters
+        truth = {}
     form, option, cells = write_shares(rng, shares, sizes)
     table = [[str(names[i]), *cells[i]] for i in range(n_bags)]
     head = ["town", *classes]

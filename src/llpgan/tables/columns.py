@@ -27,6 +27,8 @@ _FEW_TEXTS = 5
 _NUMBER = f"{_PLAIN}|{_GROUPED}|{_PERCENT}"
 _DOTTED_DATE = r"^\s*\d{1,2}\.\d{1,2}\.\d{4}\s*$"  # 05.12.2010: day, month, year
 _OTHER_DATE = r"^\s*(\d{1,2}[/-]\d{1,2}[/-]\d{2,4}|\d{1,2}\.\d{1,2}\.\d{2})\s*$"  # of which the order is unknown
+_ISO_DATE = r"^\s*\d{4}-\d{2}-\d{2}([ T][\d:.Z+-]*)?\s*$"
+_WORD_DATE = r"^\s*(\d{1,2}[. -]+\pL{3,9}\.?[, -]+\d{2,4}|\pL{3,9}\.? \d{1,2},? \d{4})\s*$"  # 5 Dec 2010
 _DAY = 24 * 3600.0
 _FIRST_ROWS = 1000
 _WHOLE = 2.0**53  # above it, floats are too coarse to be told from integers
@@ -217,16 +219,19 @@ def match_all(column: pa.ChunkedArray, pattern: str) -> bool:
     return len(found) > 0 and bool(pc.all(found).as_py())
 
 
-def looks_like_dates(texts: Iterable[str]) -> Literal["day first", "unclear"] | None:
-    """Whether all texts are dates with the day first, or dates of which the order is unclear.
+def looks_like_dates(texts: Iterable[str]) -> Literal["day first", "year first", "unclear"] | None:
+    """Whether all texts are dates with the day or the year first, or dates of which the form is unclear.
 
-    >>> looks_like_dates(["05.12.2010", "24.1.2011"]), looks_like_dates(["05/12/2010"]), looks_like_dates(["5"])
+    >>> looks_like_dates(["05.12.2010", "24.1.2011"]), looks_like_dates(["5 Dec 2010"]), looks_like_dates(["5"])
     ('day first', 'unclear', None)
     """
     different = pa.chunked_array([list(texts)], pa.string())
     if match_all(different, _DOTTED_DATE):
         return "day first" if _has_days_first(different) else "unclear"
-    return "unclear" if match_all(different, f"{_OTHER_DATE}|{_DOTTED_DATE}") else None
+    if match_all(different, _ISO_DATE):
+        return "year first"
+    forms = (_OTHER_DATE, _DOTTED_DATE, _ISO_DATE, _WORD_DATE)
+    return "unclear" if match_all(different, "|".join(forms)) else None
 
 
 def look_like_amounts(texts: Sequence[str]) -> bool:

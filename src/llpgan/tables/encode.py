@@ -338,8 +338,9 @@ def _kind_of_text(summary: ColumnSummary, most: int) -> Kind:
 def _explain_category(summary: ColumnSummary) -> str:
     """What the texts of a column look like, though they cannot be read as that; empty for other texts."""
     texts = [text for text, _ in summary.texts().counts]
-    if looks_like_dates(texts):
-        return _WHICH_DATE
+    if form := looks_like_dates(texts):
+        year_first = "its values look like dates: name it among the dates (dates), or leave it out (drop)"
+        return year_first if form == "year first" else _WHICH_DATE
     if look_like_amounts(texts):
         return f"its values look like numbers with a unit, such as {texts[0]!r}: write plain numbers"
     return ""
