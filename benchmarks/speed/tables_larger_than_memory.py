@@ -4,12 +4,19 @@ Each method trains and predicts in a process of its own. What is measured is the
 how long training goes on: ten resamples instead of a hundred, and a few rounds of trees, keep the time within
 reach. ``python -m benchmarks.speed.tables_larger_than_memory --rows 2000000`` is a smaller one, whose rows are
 only shown.
+
+``python -m benchmarks tables_in_processes`` trains on 1 and 10 million rows in one process and in two, each on one
+core. On a busy machine seconds of the clock say little, so that the CPU seconds of the busiest process are compared.
 """
 
 import argparse
 import json
+import os
+import subprocess
+import sys
 import time
 import warnings
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -19,7 +26,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 from sklearn.metrics import roc_auc_score
 
-from benchmarks.rows import RESULTS, Row, as_table, made_with, write_aside
+from benchmarks.rows import RESULTS, Row, as_table, made_with, measured_rows, write_aside
 from benchmarks.speed.measure import in_a_new_process, peak_bytes
 from llpgan import BagBoosting, BagLogistic, Bags
 from llpgan.methods.base import LLPClassifier
@@ -30,6 +37,7 @@ N_ROWS, N_FEATURES, ROWS_A_BAG = 20_000_000, 20, 1_000
 N_RESAMPLES, N_ROUNDS = 10, 5
 AT_MOST = 3_000  # megabytes
 N_JUDGED = 1_000_000
+SIZES, COUNTS, N_JUDGED_TOGETHER = (1_000_000, 10_000_000), (1, 2), 100_000
 
 
 def run(n_rows: int = N_ROWS) -> list[Row]:
@@ -87,6 +95,49 @@ def measured(name: str, folder: Path) -> Row:
     }
 
 
+def run_in_processes() -> list[Row]:
+    """One row for each method and number of processes; those that the file has are not measured again."""
+    cells = [(name, size, count) for size in SIZES for name in ("BagLogistic", "BagBoosting") for count in COUNTS]
+    with TemporaryDirectory() as temporary:
+        path, names = RESULTS / "tables_in_processes.jsonl", ("method", "rows", "processes")
+        return measured_rows(path, names, cells, partial(measured_together, Path(temporary)))
+
+
+def measured_together(stores_of_sizes: Path, name: str, n_rows: int, count: int) -> Row:
+    """A training in so many processes, by torchrun."""
+    folder = stores_of_sizes / str(n_rows)
+    if not folder.exists():
+        folder.mkdir()
+        in_a_new_process(write_store, folder, n_rows)
+    launcher = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={count}", "-m", __name__]
+    command = [sys.executable, *launcher, "--folder", str(folder), "--method", name]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    subprocess.run(command, env=environment, check=True)
+    each = [json.loads((folder / f"process {rank}.json").read_text()) for rank in range(count)]
+    largest = {key: max(row[key] for row in each) for key in ("seconds", "CPU seconds", "peak MB")}
+    return {"bags": each[0]["bags"], **largest, "AUC": each[0]["AUC"], **made_with()}
+
+
+def train_on_one_core(name: str, folder: Path) -> Row:
+    """In one of the processes: what its training took."""
+    warnings.simplefilter("ignore")
+    cores = sorted(os.sched_getaffinity(0))
+    os.sched_setaffinity(0, {cores[int(os.environ["RANK"]) % len(cores)]})
+    bags, model = stores.open_store(folder / "store"), model_of(name)
+    started, started_cpu = time.perf_counter(), time.process_time()
+    model.fit_bags(bags)
+    seconds, cpu_seconds = time.perf_counter() - started, time.process_time() - started_cpu
+    peak, labels = peak_bytes(), np.load(folder / "labels.npy")[:N_JUDGED_TOGETHER]
+    found = model.predict_encoded(bags.instances[: len(labels)])
+    return {
+        "bags": bags.n_bags,
+        "seconds": round(seconds, 1),
+        "CPU seconds": round(cpu_seconds, 1),
+        "peak MB": round(peak / 1e6),
+        "AUC": round(float(roc_auc_score(labels, found[:, 1])), 6),
+    }
+
+
 def model_of(name: str) -> LLPClassifier:
     if name == "BagLogistic":
         return BagLogistic(n_resamples=N_RESAMPLES, random_state=0)
@@ -96,4 +147,11 @@ def model_of(name: str) -> LLPClassifier:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=N_ROWS)
-    Console().print(as_table("tables_larger_than_memory", run(parser.parse_args().rows)))
+    parser.add_argument("--folder", type=Path, help="of a store to train on in one of several processes")
+    parser.add_argument("--method")
+    given = parser.parse_args()
+    if given.folder is None:
+        Console().print(as_table("tables_larger_than_memory", run(given.rows)))
+    else:
+        row = train_on_one_core(given.method, given.folder)
+        (given.folder / f"process {os.environ['RANK']}.json").write_text(json.dumps(row))

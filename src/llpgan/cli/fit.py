@@ -14,6 +14,7 @@ from rich.console import Console
 
 from llpgan.bags import Bags
 from llpgan.bags.on_disk import is_stored
+from llpgan.cli.cluster import run_on_cluster
 from llpgan.cli.console import make_console
 from llpgan.cli.options import passes_on
 from llpgan.ecological import GroupShares, shares_by
@@ -183,6 +184,8 @@ def fit(
     out: str = "model",
     report: bool = True,
     overwrite: bool = False,
+    cluster: str | None = None,
+    workers: int | None = None,
     **tables: Any,
 ) -> LLPClassifier:
     """Learn a classifier of rows from the class proportions of their bags, and save it with a report.
@@ -214,6 +217,12 @@ def fit(
         Whether to write a report.
     overwrite : bool, default=False
         Replace a model that is there.
+    cluster : str, default=None
+        Train in several workers on a Ray cluster: its address, or auto for the one that this machine belongs to,
+        or for a new one on this machine. All machines need the same files under the same paths. None means the
+        processes that torchrun has started, or one.
+    workers : int, default=None
+        The number of workers on the cluster. None means one for each of its CPUs.
     **tables : dict
         The parameters of Bags.from_tables.
 
@@ -221,8 +230,14 @@ def fit(
     --------
     llpgan fit people.csv --bag state --proportions results.csv --out model
     """
+    arguments = {name: value for name, value in locals().items() if name not in ("cluster", "workers", "tables")}
     refuse_idle_names(label_names, tables)
     refuse_idle_groups(by, report, tables)
+    if cluster is not None:
+        run_on_cluster(fit, arguments | tables, cluster, workers)
+        return load(out)
+    if workers is not None:
+        raise ValueError("the number of workers is given (workers), but no cluster to start them on (cluster)")
     console = make_console(stderr=True, quiet=not is_first_process())
     claim = claim_folder(Path(out), MODEL_FOLDER, overwrite=overwrite, inputs=refuse_tables_in(data, tables))
     with claim if is_first_process() else nullcontext():  # of several that train together, one writes

@@ -640,7 +640,9 @@ def _run_trials(
     tasks = (
         joblib.delayed(_run_cell)(cell, methods[cell[0]], bags, *splits[cell[1]], time_limit) for cell in missing
     )
-    parallel = joblib.Parallel(n_jobs=n_jobs, return_as="generator_unordered", pre_dispatch="n_jobs", batch_size=1)
+    backend, _ = joblib.parallel.get_active_backend()
+    as_they_come = "generator_unordered" if backend.supports_return_generator else "list"  # as with Ray
+    parallel = joblib.Parallel(n_jobs=n_jobs, return_as=as_they_come, pre_dispatch="n_jobs", batch_size=1)
     for cell, row in parallel(tasks):
         if "failed" in row:
             failed.add(cell[0])

@@ -358,7 +358,9 @@ def row_shares(bags: Bags) -> Array | None:
 def map_in_threads(work: Callable[[BagBlock], Result], blocks: Sequence[BagBlock]) -> Iterator[Result]:
     """What becomes of each block, in their order, by as many threads as there are processors."""
     n_cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
-    n_threads = min(max(1, n_cores // processes()[1]), len(blocks))  # of several processes, each has its cores
+    if processes()[0] > 1:  # as many as the launcher leaves to each process
+        n_cores = int(os.environ.get("OMP_NUM_THREADS", max(1, n_cores // processes()[1])))
+    n_threads = min(n_cores, len(blocks))
     if n_threads < 2:
         yield from map(work, blocks)
         return

@@ -1,0 +1,73 @@
+"""``llpgan fit --cluster``: the same workers as Ray tasks."""
+
+import sys
+
+import joblib
+import numpy as np
+import pytest
+
+from llpgan import Bags, load
+from llpgan.cli import main
+from llpgan.evaluation import compare
+from llpgan.tables.store import store_bags
+
+FIT = ["fit", "store", "--method", "BagLogistic", "--method.n_resamples", "3", "--report", "false"]
+
+
+@pytest.fixture
+def bags(tmp_path, monkeypatch, rng):
+    """Twenty bags in a store of the working folder."""
+    monkeypatch.chdir(tmp_path)
+    groups = np.repeat(np.arange(20), 10)
+    rows = rng.normal(size=(200, 2)) + groups[:, None] % 2
+    bags = Bags.from_labels(rows, (rows.sum(axis=1) > 1).astype(int), groups)
+    store_bags(bags, "store")
+    return bags
+
+
+def test_without_ray_one_line_says_what_to_install(bags, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "ray", None)
+    assert main.main([*FIT, "--cluster", "auto"]) == 1
+    printed = capsys.readouterr().err
+    assert printed == "llpgan fit: error: --cluster needs Ray: pip install 'llpgan[ray]'\n"
+
+
+def test_workers_need_a_cluster(bags, capsys):
+    assert main.main([*FIT, "--workers", "2"]) == 1
+    assert "(--workers), but no cluster to start them on (--cluster)" in capsys.readouterr().err
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """A cluster of this machine."""
+    ray = pytest.importorskip("ray")
+    ray.init(num_cpus=2, include_dashboard=False)
+    yield ray
+    ray.shutdown()
+
+
+@pytest.mark.slow
+def test_two_ray_workers_train_the_model_of_one_process(bags, cluster):
+    assert main.main([*FIT, "--out", "alone"]) == 0
+    assert main.main([*FIT, "--out", "together", "--cluster", "auto", "--workers", "2"]) == 0
+    alone, together = (load(name).predict_proba(bags) for name in ("alone", "together"))
+    assert np.abs(together - alone).max() < 1e-6
+
+
+@pytest.mark.slow
+def test_what_a_ray_worker_refuses_is_said_in_one_line(bags, cluster, capsys):
+    assert main.main(["fit", "store", "--method", "InvCal", "--cluster", "auto", "--workers", "2"]) == 1
+    assert "InvCal trains in one process, but 2 were started" in capsys.readouterr().err
+    assert main.main([*FIT, "--cluster", "auto", "--workers", "3"]) == 1
+    assert "the cluster has 2 CPUs: give from 1 to 2 workers, not 3 (--workers)" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_a_comparison_spreads_its_trials_over_the_cluster(bags, cluster):
+    from ray.util.joblib import register_ray
+
+    register_ray()
+    with joblib.parallel_backend("ray"):
+        found = compare(bags, ["MeanMap", "InvCal"], cv=2, n_jobs=2)
+    alone = compare(bags, ["MeanMap", "InvCal"], cv=2)
+    assert [result.score for result in found.results] == [result.score for result in alone.results]
