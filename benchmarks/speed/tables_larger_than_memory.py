@@ -6,7 +6,8 @@ reach. ``python -m benchmarks.speed.tables_larger_than_memory --rows 2000000`` i
 only shown.
 
 ``python -m benchmarks tables_in_processes`` trains on 1 and 10 million rows in one process and in two, each on one
-core. On a busy machine seconds of the clock say little, so that the CPU seconds of the busiest process are compared.
+core. On a busy machine seconds of the clock say little, so that the CPU seconds of the busiest process are
+compared.
 """
 
 import argparse
