@@ -54,7 +54,7 @@ def run_on_cluster(
         )  # a port that is free, and outlives workers
         task = ray.remote(num_cpus=1, max_calls=1, max_retries=0)(_run_worker)
         tasks = [
-            task.remote(command, arguments, str(Path.cwd()), _environment(rank, count, host, store.port))
+            task.remote(command, arguments, str(Path.cwd()), _make_environment(rank, count, host, store.port))
             for rank in range(count)
         ]
         _wait(ray, tasks)
@@ -63,7 +63,7 @@ def run_on_cluster(
             ray.shutdown()
 
 
-def _environment(rank: int, count: int, host: str, port: int) -> dict[str, str]:
+def _make_environment(rank: int, count: int, host: str, port: int) -> dict[str, str]:
     """What torchrun would set for a worker on a machine of its own."""
     return {
         "RANK": str(rank),
