@@ -64,7 +64,7 @@ def run_on_cluster(
 
 
 def _make_environment(rank: int, count: int, host: str, port: int) -> dict[str, str]:
-    """What torchrun would set for a worker on a machine of its own."""
+    """What torchrun would set for the only worker of a machine."""
     return {
         "RANK": str(rank),
         "GROUP_RANK": str(rank),
