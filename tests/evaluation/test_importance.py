@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from llpgan import Bags, MeanMap
-from llpgan.evaluation import bag_scores, importance
+from llpgan.evaluation import bag_scores, importance, partial_dependence
 from llpgan.evaluation.explain import fewer_rows
 
 
@@ -27,7 +27,7 @@ def test_only_the_columns_that_tell_matter(one_column_tells):
 def test_columns_of_a_group_are_shuffled_together(one_column_tells):
     """Shuffling all columns is giving each bag the predictions of other rows: recomputed by hand."""
     model = MeanMap().fit_bags(one_column_tells)
-    rise = importance(model, one_column_tells, {"all": range(4)}, repeats=1, seed=3)["all"]
+    rise = importance(model, one_column_tells, {"all": range(4)}, repeats=1, random_state=3)["all"]
     order = np.random.default_rng(3).permutation(300)
     probabilities = model.predict_proba(one_column_tells.instances)
     before, after = (
@@ -39,7 +39,7 @@ def test_columns_of_a_group_are_shuffled_together(one_column_tells):
 
 def test_the_same_seed_gives_the_same_figures(one_column_tells):
     model = MeanMap().fit_bags(one_column_tells)
-    one, other = (importance(model, one_column_tells, {"first": [0]}, seed=1) for _ in range(2))
+    one, other = (importance(model, one_column_tells, {"first": [0]}, random_state=1) for _ in range(2))
     assert one == other
 
 
@@ -62,3 +62,19 @@ def test_images_have_no_columns(one_column_tells):
     images = Bags.from_labels(np.zeros((4, 1, 2, 2)), [0, 1, 0, 1])
     with pytest.raises(ValueError, match=r"columns, but instances have shape \(1, 2, 2\)"):
         importance(MeanMap(), images, {})
+
+
+def test_columns_are_those_of_the_table(rng):
+    age, city = rng.integers(18, 90, 200), rng.choice(["Oslo", "Rome", "Bonn"], 200)
+    labels = np.where(age > 50, "old", "young")
+    table = {"age": age, "city": city, "label": labels, "bag": np.arange(200) // 10}
+    bags = Bags.from_tables(table, bag="bag", label="label")
+    model = MeanMap().fit_bags(bags)
+    for found in (importance(model, bags), partial_dependence(model, bags)):
+        assert list(found) == ["age", "city"]
+    rises = importance(model, bags)
+    assert rises["age"].mean > 5 * abs(rises["city"].mean)
+    with pytest.warns(FutureWarning, match="seed=...\\) is now random_state"):
+        assert importance(model, bags, ["city"], seed=0) == importance(model, bags, ["city"])
+    with pytest.raises(ValueError, match="there is no column 'town'"):
+        partial_dependence(model, bags, ["town"])

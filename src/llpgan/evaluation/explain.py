@@ -1,5 +1,6 @@
 """Importance and effect of columns."""
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -12,7 +13,10 @@ from llpgan.evaluation.by_bags import bag_scores
 from llpgan.methods.base import LLPClassifier
 from llpgan.tables.encode import Date, Number
 from llpgan.utils.arrays import Array, to_frame
+from llpgan.utils.messages import did_you_mean
 from llpgan.utils.old_names import OldName
+
+Columns = Sequence[str] | Mapping[str, Sequence[int]] | None
 
 
 class Rise(NamedTuple):
@@ -33,11 +37,12 @@ class Rise(NamedTuple):
 def importance(
     model: LLPClassifier,
     bags: Bags,
-    columns: Mapping[str, Sequence[int]],
+    columns: Columns = None,
     *,
     repeats: int = 5,
-    seed: int = 0,
+    random_state: int = 0,
     max_rows: int = 20_000,
+    seed: int | None = None,
 ) -> dict[str, Rise]:
     """Measure how much the loss of bags increases if the values of a column are shuffled.
 
@@ -50,21 +55,24 @@ def importance(
         A fitted model.
     bags : Bags
         The bags, encoded as for the model.
-    columns : mapping of str to sequence of int
-        The positions of the columns of each group, by name. The columns of a group are shuffled together, because
-        one column of a user's table may have become several.
+    columns : sequence of str or mapping of str to sequence of int, default=None
+        The columns of the user's table, or the positions of groups of columns of the instances, by name. The
+        columns of a group are shuffled together, because one column of a table may have become several. None means
+        all columns of the table.
     repeats : int, default=5
         The number of shuffles.
-    seed : int, default=0
+    random_state : int, default=0
         The seed of the shuffles.
     max_rows : int, default=20000
         The maximum number of rows. If there are more, each bag keeps the same share of its rows at random, and at
         least one. The losses before and after are of the same rows.
+    seed : int, default=None
+        The former name of ``random_state``.
 
     Returns
     -------
     dict of str to Rise
-        The increase for each group of columns.
+        The increase for each column or group of columns.
 
     Examples
     --------
@@ -72,8 +80,8 @@ def importance(
     >>> X, groups = rng.normal(size=(80, 2)), np.arange(80) // 4
     >>> bags = Bags.from_labels(X, X[:, 0] > 0, groups)
     >>> from llpgan import MeanMap
-    >>> rises = importance(MeanMap().fit_bags(bags), bags, {"tells": [0], "noise": [1]})
-    >>> rises["tells"].mean > 3 * abs(rises["noise"].mean)
+    >>> rises = importance(MeanMap().fit_bags(bags), bags)
+    >>> rises["column 0"].mean > 3 * abs(rises["column 1"].mean)
     True
     """
     refuse_other_than_bags(bags, "bags")
@@ -81,13 +89,36 @@ def importance(
         raise ValueError(
             f"importance is of a table's columns, but instances have shape {bags.instances.shape[1:]}"
         )
-    rng = np.random.default_rng(seed)
+    if seed is not None:
+        warnings.warn("importance(seed=...) is now random_state", FutureWarning, stacklevel=2)
+        random_state = seed
+    rng = np.random.default_rng(random_state)
     kept = fewer_rows(bags, max_rows, rng)
     before = _loss(model, kept, kept.instances)
-    return {
-        name: _rise([_loss(model, kept, _shuffle(kept, group, rng)) - before for _ in range(repeats)])
-        for name, group in columns.items()
-    }
+    rises = {}
+    for name, group in select_columns(bags, columns).items():
+        found = [_loss(model, kept, _shuffle(kept, group, rng)) - before for _ in range(repeats)]
+        rises[name] = Rise(float(np.mean(found)), float(np.std(found, ddof=1)) if repeats > 1 else 0.0)
+    return rises
+
+
+def find_columns(bags: Bags) -> dict[str, Sequence[int]]:
+    """Find the positions of the columns of the user's table among those of the instances."""
+    if bags.encoder is not None:
+        return dict(bags.encoder.positions)
+    names = bags.features or [f"column {i}" for i in range(bags.instances.shape[1])]
+    return {name: [i] for i, name in enumerate(names)}
+
+
+def select_columns(bags: Bags, columns: Columns) -> Mapping[str, Sequence[int]]:
+    """Look up columns that are given by name; None means all."""
+    if isinstance(columns, Mapping):
+        return columns
+    there = find_columns(bags)
+    for name in (names := list(there if columns is None else [columns] if isinstance(columns, str) else columns)):
+        if name not in there:
+            raise ValueError(f"there is no column {name!r} (columns){did_you_mean(name, there)}")
+    return {name: there[name] for name in names}
 
 
 def _loss(model: LLPClassifier, bags: Bags, instances: Array) -> float:
@@ -99,10 +130,6 @@ def _shuffle(bags: Bags, group: Sequence[int], rng: np.random.Generator) -> Arra
     columns = list(group)
     instances[:, columns] = instances[rng.permutation(len(instances))[:, None], columns]
     return instances
-
-
-def _rise(rises: list[float]) -> Rise:
-    return Rise(float(np.mean(rises)), float(np.std(rises, ddof=1)) if len(rises) > 1 else 0.0)
 
 
 def fewer_rows(bags: Bags, max_rows: int, rng: np.random.Generator) -> Bags:
@@ -206,7 +233,7 @@ class PartialDependence:
 def partial_dependence(
     model: LLPClassifier,
     bags: Bags,
-    columns: Mapping[str, Sequence[int]],
+    columns: Columns = None,
     *,
     max_rows: int = 2_000,
     random_state: int = 0,
@@ -222,8 +249,9 @@ def partial_dependence(
         A fitted model.
     bags : Bags
         With a table of instances.
-    columns : mapping of str to sequence of int
-        For each column of the user's table, its columns among the instances.
+    columns : sequence of str or mapping of str to sequence of int, default=None
+        The columns of the user's table, or for each of them the positions of its columns among the instances. None
+        means all columns.
     max_rows : int, default=2000
         The mean is over so many instances at most, drawn at random.
     random_state : int, default=0
@@ -243,8 +271,8 @@ def partial_dependence(
     >>> from llpgan import MeanMap
     >>> X = np.random.default_rng(0).normal(size=(80, 2))
     >>> bags = Bags.from_labels(X, X[:, 0] > 0, np.arange(80) // 4)
-    >>> effects = partial_dependence(MeanMap().fit_bags(bags), bags, {"tells": [0], "noise": [1]})
-    >>> effects["tells"].change(1) > 0.5 > effects["noise"].change(1)
+    >>> effects = partial_dependence(MeanMap().fit_bags(bags), bags)
+    >>> effects["column 0"].change(1) > 0.5 > effects["column 1"].change(1)
     True
     """
     refuse_other_than_bags(bags, "bags")
@@ -255,7 +283,8 @@ def partial_dependence(
     n = len(bags.instances)
     rows = np.random.default_rng(random_state).permutation(n)[:max_rows]
     instances = np.array(bags.instances[np.sort(rows)])
-    return {name: _column_dependence(model, bags, instances, name, list(group)) for name, group in columns.items()}
+    groups = select_columns(bags, columns)
+    return {name: _column_dependence(model, bags, instances, name, list(group)) for name, group in groups.items()}
 
 
 def _percent(share: float) -> str:
@@ -265,7 +294,9 @@ def _percent(share: float) -> str:
 def _column_dependence(
     model: LLPClassifier, bags: Bags, instances: Array, name: str, group: list[int]
 ) -> PartialDependence:
-    patterns, is_number = _values_to_set(instances[:, group], _is_numeric_column(bags, name, group))
+    encoder = _encoder(bags, name)
+    is_number = len(group) == 1 if encoder is None else isinstance(encoder, Number)
+    patterns, is_number = _values_to_set(instances[:, group], is_number)
     names, values = _texts(bags, name, group, patterns, is_number)
     predicted = []
     for pattern in patterns:
@@ -280,11 +311,6 @@ def _encoder(bags: Bags, name: str) -> Any:
     """How the column was encoded, if it came from a table."""
     columns = getattr(bags.encoder, "columns", ())
     return next((column for column in columns if column.name == name), None)
-
-
-def _is_numeric_column(bags: Bags, name: str, group: list[int]) -> bool:
-    encoder = _encoder(bags, name)
-    return len(group) == 1 if encoder is None else isinstance(encoder, Number)
 
 
 def _values_to_set(rows: Array, is_number: bool) -> tuple[Array, bool]:

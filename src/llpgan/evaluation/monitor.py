@@ -302,7 +302,6 @@ def _refuse_other_looks(looks: Sequence[Snapshot], now: Snapshot, where: str) ->
 
 def take_snapshot(model: LLPClassifier, bags: Bags, *, coverage: float = 0.9, random_state: int = 0) -> Snapshot:
     """Measure what can be measured of a model on bags, without labels."""
-    model.refuse_training_bags(bags)
     if bags.n_bags < LEAST_BAGS:
         raise ValueError(f"monitoring needs {LEAST_BAGS} bags or more, got {bags.n_bags}")
     probabilities = model.predict_proba(bags)

@@ -26,11 +26,10 @@ from llpgan.evaluation import (
     label_scores,
     partial_dependence,
 )
-from llpgan.evaluation.explain import Rise
+from llpgan.evaluation.explain import Rise, find_columns
 from llpgan.methods.base import LLPClassifier
 from llpgan.methods.diagnostics import Setting, changed_settings, describe_method
 from llpgan.report.displays import GroupSharesDisplay
-from llpgan.report.effects import find_columns
 from llpgan.utils.arrays import Array
 
 Pixels = NDArray[np.uint8]

@@ -10,7 +10,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from llpgan.bags import Bags
 from llpgan.evaluation import PartialDependence, importance, partial_dependence
-from llpgan.evaluation.explain import Rise
+from llpgan.evaluation.explain import Rise, find_columns
 from llpgan.methods.base import LLPClassifier
 from llpgan.report.displays import class_place
 from llpgan.report.drawing import Display, Palette, hide_spines, percent_text, set_percent_ticks, shorten
@@ -41,7 +41,7 @@ class ImportanceDisplay(Display):
     Examples
     --------
     >>> from matplotlib.figure import Figure
-    >>> from llpgan.evaluation.explain import Rise
+    >>> from llpgan.evaluation.explain import Rise, find_columns
     >>> rises = {"age": Rise(0.2, 0.01), "city": Rise(0.0, 0.01)}
     >>> display = ImportanceDisplay.from_importance(rises, ax=Figure().add_subplot())
     >>> [label.get_text() for label in display.ax_.get_yticklabels()]
@@ -76,7 +76,7 @@ class ImportanceDisplay(Display):
         -------
         ImportanceDisplay
         """
-        return cls(importance(estimator, bags, columns or find_columns(bags))).plot(ax)
+        return cls(importance(estimator, bags, columns)).plot(ax)
 
     @classmethod
     def from_importance(cls, rises: Mapping[str, Rise], *, ax: Axes | None = None) -> Self:
@@ -178,10 +178,9 @@ class EffectDisplay(Display):
         -------
         EffectDisplay
         """
-        columns = find_columns(bags)
-        if column not in columns:
+        if column not in (columns := find_columns(bags)):
             raise ValueError(f"there is no column {column!r} (column){did_you_mean(column, columns)}")
-        found = partial_dependence(estimator, bags, {column: columns[column]})[column]
+        found = partial_dependence(estimator, bags, [column])[column]
         return cls(found, class_place(class_name, bags.classes.tolist())).plot(ax)
 
     @classmethod
@@ -267,11 +266,3 @@ def _reads_as_number(text: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def find_columns(bags: Bags) -> dict[str, Sequence[int]]:
-    """The positions of the columns of the user's table among those of the instances."""
-    if bags.encoder is not None:
-        return dict(bags.encoder.positions)
-    names = bags.features or [f"column {i}" for i in range(bags.instances.shape[1])]
-    return {name: [i] for i, name in enumerate(names)}
