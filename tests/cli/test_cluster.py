@@ -1,6 +1,7 @@
 """``llpgan fit --cluster``: the same workers as Ray tasks."""
 
 import sys
+import time
 
 import joblib
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 
 from llpgan import Bags, load
 from llpgan.cli import main
+from llpgan.cli.cluster import run_on_cluster
 from llpgan.evaluation import compare
 from llpgan.tables.store import store_bags
 
@@ -60,6 +62,22 @@ def test_what_a_ray_worker_refuses_is_said_in_one_line(bags, cluster, capsys):
     assert "InvCal trains in one process, but 2 were started" in capsys.readouterr().err
     assert main.main([*FIT, "--cluster", "auto", "--workers", "3"]) == 1
     assert "the cluster has 2 CPUs: give from 1 to 2 workers, not 3 (--workers)" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_a_lost_ray_worker_ends_the_run_and_is_named(cluster):
+    def fail_in_the_second():
+        import os
+        import time
+
+        if os.environ["RANK"] == "1":
+            os._exit(1)
+        time.sleep(300)
+
+    started = time.monotonic()
+    with pytest.raises(RuntimeError, match=r"worker 1 of 2 was lost \(.*\): start the same command again"):
+        run_on_cluster(fail_in_the_second, {}, "auto", 2)
+    assert time.monotonic() - started < 60
 
 
 @pytest.mark.slow

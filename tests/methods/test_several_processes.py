@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from llpgan import AutoLLP, BagBoosting, BagLogistic, Bags, MeanMap
+from llpgan import AutoLLP, BagBoosting, BagLogistic, Bags, LaplacianMeanMap, MeanMap
 from llpgan.methods import boosting
 from llpgan.methods.refinement import Refinement
 from llpgan.tables.store import open_store, store_bags
@@ -22,6 +22,7 @@ METHODS = {
     "BagLogistic, refined by 1.5": BagLogistic(n_resamples=5, refine=Refinement(rounds=3), random_state=0),
     "BagLogistic, components": BagLogistic(n_resamples=2, n_components=2, random_state=0),
     "MeanMap": MeanMap(),
+    "LaplacianMeanMap": LaplacianMeanMap(similarity="nearest"),
     "BagBoosting": BagBoosting(**FEW_TREES, bag_shift="covariate"),
     "BagBoosting, label shift": BagBoosting(**FEW_TREES, bag_shift="label"),
     "BagBoosting in blocks": BagBoosting(**FEW_TREES, bag_shift="covariate"),
