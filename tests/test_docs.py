@@ -24,9 +24,9 @@ HELD_OUT = ["Iowa", "Ohio", "Texas", "Utah", "Maine"]
 
 
 def blocks(page):
-    """Kind, name and text of each block that is to be run; text in a block of its own kind is only shown."""
+    """Kind, name and text of each block that is to be run; text and equations are only shown."""
     for found in FENCE.finditer(page.read_text()):
-        if not NOT_RUN.fullmatch(found["before"]) and found["kind"] != "text":
+        if not NOT_RUN.fullmatch(found["before"]) and found["kind"] not in ("text", "math"):
             yield found["kind"], found["name"], found["text"]
 
 

@@ -1,5 +1,6 @@
 """What the documentation site is made of: pages of all public names, links, and the table of methods."""
 
+import re
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -74,3 +75,19 @@ def test_the_table_of_methods_is_that_of_the_rows():
     assert deep == page, "run python -m benchmarks which_method"
     with pytest.raises(ValueError, match="must have one table"):
         which_method.with_table("no table", which_method.summary())
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs" / "methods").glob("*.md")), ids=lambda page: page.stem)
+def test_a_method_page_says_when_to_use_it_before_its_equation_and_ends_with_references(page):
+    text = page.read_text()
+    headings = re.findall(r"^## (.+)$", text, re.MULTILINE)
+    assert headings[:3] == ["When to use it", "Equation", "Example"]
+    assert headings[-1] == "References"
+    assert "```math" in text.partition("## Equation")[2].partition("## Example")[0]
+    references = text.partition("## References")[2]
+    assert "\n- " in references or "described on this page only" in references
+
+
+def test_pages_of_results_have_titles_of_their_own():
+    titles = [page.read_text().partition("\n")[0] for page in (ROOT / "results").glob("*.md")]
+    assert sorted(set(titles)) == sorted(titles)

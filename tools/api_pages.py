@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from sphinx.pycode import ModuleAnalyzer
 
+from llpgan.methods import METHODS, docs_page
 from public_names import PACKAGES, is_property, public_members
 
 
@@ -122,6 +123,9 @@ def _class(public: PublicName) -> str:
     for member, thing in public_members(public.thing):
         kind = "autoproperty" if is_property(thing) else "automethod"
         parts.append(f"   .. {kind}:: {member}\n")
+    if public.name in METHODS:
+        page = f"/docs/methods/{docs_page(public.name)}"
+        parts.append(f".. seealso::\n\n   :doc:`When to use it, its equation and its references <{page}>`.\n")
     return "\n".join(parts)
 
 

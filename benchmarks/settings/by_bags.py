@@ -69,7 +69,8 @@ def compared(
         f"over bag sizes, which weighs them alike. Counts: −log likelihood of the class counts of a held-out bag "
         f"in nats, a figure for each bag size, where it was measured; made from `{name}.jsonl`."
     )
-    write_aside(RESULTS / f"{name}.md", as_markdown("Settings by held-out bags", about, summary))
+    title = f"Settings by held-out bags: {name.replace('_', ' ')}"
+    write_aside(RESULTS / f"{name}.md", as_markdown(title, about, summary))
     return summary
 
 

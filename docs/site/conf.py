@@ -20,13 +20,14 @@ from sphinx.environment import BuildEnvironment  # noqa: E402
 from sphinx.util.nodes import make_refnode  # noqa: E402
 
 import api_pages  # noqa: E402
+from llpgan.methods import METHODS, docs_page  # noqa: E402
 from llpgan.utils.version import __version__  # noqa: E402
 
 project = "llpgan"
 author = "The llpgan maintainers"
 copyright = author  # noqa: A001
 version = release = __version__
-extensions = ["sphinx.ext.autodoc", "numpydoc", "myst_parser", "sphinx_gallery.gen_gallery"]
+extensions = ["sphinx.ext.autodoc", "sphinx.ext.mathjax", "numpydoc", "myst_parser", "sphinx_gallery.gen_gallery"]
 
 root_doc = "docs/site/index"
 include_patterns = ["docs/**", "results/**.md", "CHANGELOG.md", "CONTRIBUTING.md"]
@@ -39,6 +40,7 @@ FOLDER_PAGES = {
 }
 
 myst_heading_anchors = 4
+myst_fence_as_directive = ["math"]  # equations, in the form that GitHub shows too
 highlight_language = "none"  # blocks without a language are commands
 python_maximum_signature_line_length = 88
 toc_object_entries_show_parents = "hide"
@@ -96,13 +98,24 @@ os.environ |= {
     "MLFLOW_LOGGING_LEVEL": "WARNING",
 }
 warnings.filterwarnings("ignore", message=".*non-interactive.*")
+warnings.filterwarnings("ignore", message=".* is now .*", category=FutureWarning)  # autodoc looks at old names
+
+
+def link_method(app: Sphinx, page: str, source: list[str]) -> None:
+    """Let the page of a method lead to its class; api_pages.py has the way back."""
+    if page.startswith("docs/methods/"):
+        names = [name for name in METHODS if docs_page(name) == Path(page).name]
+        links = ", ".join(f"{{py:class}}`llpgan.{name}`" for name in names)
+        source[0] += f"\n## API\n\nAll parameters and attributes: {links}.\n"
 
 
 def link_folders(app: Sphinx, doctree: nodes.document) -> None:
     """Let links to folders lead to the pages that tell what is in them."""
     here = Path(app.env.doc2path(app.env.docname)).parent
     for link in doctree.findall(pending_xref):
-        target = (here / link["reftarget"]).resolve() if link["reftype"] == "myst" else here
+        if link["reftype"] != "myst":
+            continue
+        target = (here / link["reftarget"]).resolve()
         if target.is_relative_to(ROOT) and (page := FOLDER_PAGES.get(target.relative_to(ROOT).as_posix())):
             link.attributes |= {"refdomain": "doc", "reftarget": page, "reftargetid": None}
 
@@ -123,6 +136,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     """Write the API reference, and show blocks of CSV as the text that they are."""
     api_pages.write(ROOT / "docs" / "site" / "api")
     app.add_lexer("csv", TextLexer)
+    app.connect("source-read", link_method)
     app.connect("doctree-read", link_folders)
     app.connect("missing-reference", link_other_names)
     return {"parallel_read_safe": True}

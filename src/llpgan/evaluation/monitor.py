@@ -250,7 +250,7 @@ def monitor(
     References
     ----------
     .. [1] K. K. G. Lan and D. L. DeMets, "Discrete sequential boundaries for clinical trials", Biometrika 70,
-    1983.
+       1983.
 
     Examples
     --------

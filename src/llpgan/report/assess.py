@@ -21,7 +21,7 @@ _MORE_BAGS = (
 _LABEL_SOME = "Label a few hundred rows, and run llpgan evaluate with --label: labels show how often it is right."
 _THRESHOLD = (
     "Use the probabilities rather than the predicted class, or predict a rare class as soon as its probability "
-    "exceeds a threshold that you choose."
+    "reaches a threshold that you choose, with --threshold."
 )
 
 
@@ -133,16 +133,24 @@ def assess(content: ReportContent) -> Assessment:
     bags = tuple(_describe_bag_errors(content))
     if content.doubt:
         return Assessment("not usable", (f"{as_sentence(content.doubt)}.", *bags), _MORE_BAGS)
-    if content.held_out is not None and not _beats(content.held_out, content.overall_held_out or content.overall):
-        worse = "On held-out bags the model is no better than predicting the overall shares for every instance."
-        return Assessment("not usable", (worse, *bags), _MORE_BAGS)
+    if content.held_out is not None:
+        baseline = (content.overall_held_out or content.overall).mean_total_variation.value
+        if content.held_out.mean_total_variation.value >= baseline:
+            worse = (
+                "On held-out bags the model is no better than predicting the overall shares for every instance."
+            )
+            return Assessment("not usable", (worse, *bags), _MORE_BAGS)
+    if content.labels_held_out is not None:
+        return _assess_by_labels(content.labels_held_out, content.classes, bags, " of held-out bags")
     if content.labels is not None:
         return _assess_by_labels(content.labels, content.classes, bags)
     return _assess_by_bags(content, bags)
 
 
-def _assess_by_labels(scores: LabelScores, classes: tuple[str, ...], bags: tuple[str, ...]) -> Assessment:
-    reasons, baseline = (describe_accuracy(scores, classes), *bags), baseline_accuracy(scores)
+def _assess_by_labels(
+    scores: LabelScores, classes: tuple[str, ...], bags: tuple[str, ...], which: str = ""
+) -> Assessment:
+    reasons, baseline = (describe_accuracy(scores, classes, which), *bags), baseline_accuracy(scores)
     low = scores.accuracy.value if scores.accuracy.low is None else scores.accuracy.low
     if low <= baseline:
         if scores.auc is None or scores.auc.value < _RANKS_WELL:
@@ -184,11 +192,7 @@ def _assess_by_bags(content: ReportContent, bags: tuple[str, ...]) -> Assessment
     return Assessment(level, (estimate, *bags), _PREDICT if level == "usable" else _LABEL_SOME)
 
 
-def _beats(scores: BagScores, overall: BagScores) -> bool:
-    return scores.mean_total_variation.value < overall.mean_total_variation.value
-
-
-def describe_accuracy(scores: LabelScores, classes: tuple[str, ...]) -> str:
+def describe_accuracy(scores: LabelScores, classes: tuple[str, ...], which: str = "") -> str:
     """Accuracy, its baseline, and the recall of each class if there are few, else of the lowest."""
     rates = [rate for rate in rates_by_class(scores, classes) if rate.recall is not None]
     lowest = sorted(rates, key=lambda rate: rate.recall or 0)[:3]
@@ -196,7 +200,8 @@ def describe_accuracy(scores: LabelScores, classes: tuple[str, ...]) -> str:
     recalls = ", ".join(f"{format_percent(rate.recall or 0)} of “{rate.name}”" for rate in shown)
     which = "Recall" if len(rates) <= 3 else "Lowest recall"
     return (
-        f"Accuracy by the labels of {format_count(scores.n)} instances: {format_percent(scores.accuracy.value)}. "
+        f"Accuracy by the labels of {format_count(scores.n)} instances{which}: "
+        f"{format_percent(scores.accuracy.value)}. "
         f"Always predicting the commonest class would have {format_percent(baseline_accuracy(scores))}. "
         f"{which}: {recalls}."
     )

@@ -24,6 +24,15 @@ MOST_ROWS = 2000  # that a page shows; the CSV has all
 
 
 @dataclass(frozen=True)
+class Cell:
+    """What a page shows of one value, and what it is sorted by; nothing where it is sorted by what is shown."""
+
+    text: str
+    key: str
+    is_number: bool
+
+
+@dataclass(frozen=True)
 class Column:
     """A column of a table.
 
@@ -47,14 +56,21 @@ class Column:
     is_number: bool = True
     is_shown: bool = True
 
+    def cell(self, row: int) -> Cell:
+        """What the page shows of one value.
 
-@dataclass(frozen=True)
-class Cell:
-    """What a page shows of one value, and what it is sorted by; nothing where it is sorted by what is shown."""
+        Parameters
+        ----------
+        row : int
+            The position of the value.
 
-    text: str
-    key: str
-    is_number: bool
+        Returns
+        -------
+        Cell
+        """
+        value = self.values[row]
+        key = f"{value:.6g}" if self.is_number and isinstance(value, int | float) else ""
+        return Cell("" if value is None else self.form(value), key, self.is_number)
 
 
 @dataclass(frozen=True)
@@ -86,7 +102,7 @@ class DataTable:
     def rows(self) -> Iterator[list[Cell]]:
         """What a page shows: the first rows."""
         for row in range(min(len(self), MOST_ROWS)):
-            yield [_table_cell(column, column.values[row]) for column in self.shown]
+            yield [column.cell(row) for column in self.shown]
 
     def csv(self) -> str:
         r"""All rows and columns as CSV.
@@ -115,12 +131,7 @@ class DataTable:
         return "data:text/csv;charset=utf-8;base64," + b64encode(self.csv().encode("utf-8-sig")).decode()
 
 
-def _table_cell(column: Column, value: Any) -> Cell:
-    key = f"{value:.6g}" if column.is_number and isinstance(value, int | float) else ""
-    return Cell("" if value is None else column.form(value), key, column.is_number)
-
-
-_FEW_CLASSES = 3  # whose shares the page shows; of more, that of the class which is missed by most
+_FEW_CLASSES = 2  # whose shares the page shows; of more, that of the class which is missed by most
 
 
 def bags_table(scores: BagScores, held_out: BagScores | None = None) -> DataTable:
@@ -146,7 +157,7 @@ def bags_table(scores: BagScores, held_out: BagScores | None = None) -> DataTabl
 def _shares(given: Any, predicted: Any, classes: Sequence[Any]) -> list[Column]:
     """Of two classes the second, which says all; of many the one that is missed by most, and all in the CSV."""
     is_few = len(classes) <= _FEW_CLASSES
-    shown = [1] if len(classes) == 2 else list(range(len(classes))) if is_few else []
+    shown = [len(classes) - 1] if is_few else []
     columns = []
     if not is_few:
         worst = np.abs(given - predicted).argmax(axis=1)

@@ -22,6 +22,11 @@ def format_percent(share: float) -> str:
     return f"{100 * share:.{1 if abs(share) >= 0.01 or share == 0 else 2}f} %"
 
 
+def keep_percent(text: str) -> str:
+    """The text with numbers that stay on one line with their sign."""
+    return text.replace(" %", "\u00a0%")
+
+
 def format_decimals(value: float) -> str:
     """Format with three decimals."""
     return f"{value:.3f}"
