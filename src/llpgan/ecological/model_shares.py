@@ -219,7 +219,9 @@ def estimate_row_shares(
         return np.stack(columns, axis=1).reshape(shape).astype(np.float64)
 
     cells, before = sum_rows(matched), sum_rows(predicted)
-    overdispersion = _estimate_overdispersion(bags, matched, predicted)
+    logs = np.log(np.maximum(matched, 1e-300)) - np.log(predicted)
+    degrees = max(1, bags.n_bags - 1) * (bags.n_classes - 1)
+    overdispersion = max(1.0, float(2 * (bags.row_weights[:, None] * matched * logs).sum() / degrees))
     members, results = cells.sum(axis=2), bags.totals[:, None] * bags.proportions
     low, high = bound_cells(members, results)
 
@@ -280,12 +282,6 @@ def sum_group_weights(group_of_row: Index, weights: Table, groups: Sequence[Hash
     for group in np.flatnonzero(sizes == 0).tolist():
         raise ValueError(f"group {groups[group]!r}: the weights of its rows sum to 0")
     return sizes
-
-
-def _estimate_overdispersion(bags: Bags, matched: Table, predicted: Table) -> float:
-    logs = np.log(np.maximum(matched, 1e-300)) - np.log(predicted)
-    degrees = max(1, bags.n_bags - 1) * (bags.n_classes - 1)
-    return max(1.0, float(2 * (bags.row_weights[:, None] * matched * logs).sum() / degrees))
 
 
 def _bags_by_stratum(bags: Bags, strata: tuple[Index, Sequence[Hashable]] | None) -> dict[Hashable, Index]:

@@ -118,16 +118,10 @@ class GroupShares:
             With 95 % intervals, cut at what the bounds of both groups allow.
         """
         r, s = _find(group, self.groups, "group"), _find(other, self.groups, "group")
-        apart = self.shares[r] - self.shares[s]
         if self.covariance is None:
-            return {name: Estimate(float(value)) for name, value in zip(self.outcomes, apart, strict=True)}
+            return _subtract((self, r), (self, s), None)
         both = self.covariance
-        variance = np.diag(both[r, :, r] + both[s, :, s] - both[r, :, s] - both[s, :, r])
-        half = _NORMAL * np.sqrt(np.maximum(variance, 0.0))
-        low = np.maximum(apart - half, self.lowest[r] - self.highest[s])
-        high = np.minimum(apart + half, self.highest[r] - self.lowest[s])
-        ends = zip(self.outcomes, apart.tolist(), low.tolist(), high.tolist(), strict=True)
-        return {name: Estimate(value, lower, upper) for name, value, lower, upper in ends}
+        return _subtract((self, r), (self, s), both[r, :, r] + both[s, :, s] - both[r, :, s] - both[s, :, r])
 
     def differences(self) -> list[tuple[Hashable, Hashable, Hashable, Estimate]]:
         """Return all pairs of groups: the two names, the outcome, and the difference of the shares.
@@ -158,26 +152,12 @@ class GroupShares:
         dict of outcome to Estimate
             With 95 % intervals, as if the biases of the two strata were independent.
         """
-        names = tuple(self.by_stratum)
-        parts = [list(self.by_stratum.values())[_find(name, names, "stratum")] for name in (stratum, other)]
-        found = {}
-        for outcome in self.outcomes:
-            one, two = (part.share(group, outcome) for part in parts)
-            if one.low is None or two.low is None:
-                found[outcome] = Estimate(one.value - two.value)
-                continue
-            places = [(_find(group, part.groups, "group"), self.outcomes.index(outcome)) for part in parts]
-            variance = sum(
-                part.covariance[r, c, r, c]
-                for part, (r, c) in zip(parts, places, strict=True)
-                if part.covariance is not None
-            )
-            half, apart = _NORMAL * float(np.sqrt(variance)), one.value - two.value
-            (first, second), ends = parts, places
-            low = float(first.lowest[ends[0]] - second.highest[ends[1]])
-            high = float(first.highest[ends[0]] - second.lowest[ends[1]])
-            found[outcome] = Estimate(apart, max(low, apart - half), min(high, apart + half))
-        return found
+        names, parts = tuple(self.by_stratum), list(self.by_stratum.values())
+        one, two = (parts[_find(name, names, "stratum")] for name in (stratum, other))
+        r, s = (_find(group, part.groups, "group") for part in (one, two))
+        if one.covariance is None or two.covariance is None:
+            return _subtract((one, r), (two, s), None)
+        return _subtract((one, r), (two, s), one.covariance[r, :, r] + two.covariance[s, :, s])
 
     def sensitivity(self, group: Hashable, other: Hashable, outcome: Hashable) -> "Sensitivity | None":
         """Return how strong confounding must be for a difference between two groups to vanish.
@@ -427,6 +407,21 @@ def _find(name: Hashable, names: Sequence[Hashable], what: str) -> int:
     if name not in names:
         raise ValueError(f"there is no {what} {name!r}{did_you_mean(name, names)}")
     return list(names).index(name)
+
+
+def _subtract(
+    one: tuple[GroupShares, int], two: tuple[GroupShares, int], covariance: Table | None
+) -> dict[Hashable, Estimate]:
+    """The differences of the shares of two groups, cut at what the bounds of both allow."""
+    (first, r), (second, s) = one, two
+    apart = first.shares[r] - second.shares[s]
+    if covariance is None:
+        return {name: Estimate(value) for name, value in zip(first.outcomes, apart.tolist(), strict=True)}
+    half = _NORMAL * np.sqrt(np.maximum(np.diag(covariance), 0.0))
+    low = np.maximum(apart - half, first.lowest[r] - second.highest[s])
+    high = np.minimum(apart + half, first.highest[r] - second.lowest[s])
+    ends = zip(first.outcomes, apart.tolist(), low.tolist(), high.tolist(), strict=True)
+    return {name: Estimate(value, lower, upper) for name, value, lower, upper in ends}
 
 
 def _divide(part: Table, whole: Table, otherwise: float) -> Table:

@@ -1,6 +1,6 @@
 """Tables of counts of pairs of columns (aggregated reports)."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
 from typing import Any, Self
@@ -125,7 +125,9 @@ class MarginalTables:
         values = {name: tuple(known.tolist()) for name, (known, _) in found.items()}
         rng, counts = np.random.default_rng(random_state), {}
         for pair in combinations(names, 2):
-            exact = _count_pairs([found[name][1] for name in pair], label_index, [len(values[n]) for n in pair])
+            shape = (*(len(values[name]) for name in pair), len(classes))
+            cell = np.ravel_multi_index((*(found[name][1] for name in pair), label_index), shape)
+            exact = np.bincount(cell, minlength=int(np.prod(shape))).reshape(shape).astype(np.float64)
             noisy = exact + rng.normal(scale=sd, size=exact.shape) if sd else exact
             left_out = (threshold > 0) & (noisy.sum(axis=2, keepdims=True) < threshold)
             counts[pair] = np.where(left_out, np.nan, noisy)
@@ -178,9 +180,13 @@ class MarginalTables:
         with naming_source(rows.name):
             given = [as_numbers(name, rows.column(name)) for name in names]
         numbers = np.column_stack(given) if given else np.zeros((len(rows), 0))
-        for row in np.flatnonzero(np.isnan(numbers).any(axis=1)).tolist():
-            raise ValueError(f"{rows.name}: row {row} has no count of class {names[_first_nan(numbers[row])]!r}")
-        values = _column_values(keys)
+        for row, k in np.argwhere(np.isnan(numbers))[:1].tolist():
+            raise ValueError(f"{rows.name}: row {row} has no count of class {names[k]!r}")
+        found: dict[str, set[str]] = {}
+        for first, value, second, other in zip(*keys, strict=True):
+            found.setdefault(first, set()).add(value)
+            found.setdefault(second, set()).add(other)
+        values = {name: tuple(sorted(several)) for name, several in found.items()}
         counts = _cells(rows.name, values, keys, numbers)
         if threshold == 0:
             counts = {pair: np.nan_to_num(cells) for pair, cells in counts.items()}
@@ -334,14 +340,6 @@ class MarginalTables:
             )
 
 
-def _column_values(keys: Sequence[Sequence[str]]) -> dict[str, tuple[str, ...]]:
-    """The sorted values of each column, columns in the order in which they are first named."""
-    found: dict[str, set[str]] = {}
-    for name, value in _list_values(keys):
-        found.setdefault(name, set()).add(value)
-    return {name: tuple(sorted(values)) for name, values in found.items()}
-
-
 def _cells(
     file: str, values: Mapping[str, Sequence[str]], keys: Sequence[Sequence[str]], numbers: Table
 ) -> dict[Pair, Table]:
@@ -363,23 +361,6 @@ def _cells(
             raise ValueError(f"{file}: row {row}: {first}={value!r}, {second}={other!r} is there twice")
         cell[:] = numbers[row]
     return counts
-
-
-def _list_values(keys: Sequence[Sequence[str]]) -> Iterator[tuple[str, str]]:
-    for first, value, second, other in zip(*keys, strict=True):
-        yield first, value
-        yield second, other
-
-
-def _count_pairs(codes: Sequence[Array], labels: Array, sizes: Sequence[int]) -> Table:
-    """How many rows have each pair of values, by class."""
-    shape = (*sizes, int(labels.max(initial=-1)) + 1)
-    cell = np.ravel_multi_index((*codes, labels), shape)
-    return np.bincount(cell, minlength=int(np.prod(shape))).reshape(shape).astype(np.float64)
-
-
-def _first_nan(numbers: Table) -> int:
-    return int(np.isnan(numbers).argmax())
 
 
 def _refuse_no_amount(name: str, given: Any) -> None:
