@@ -36,6 +36,7 @@ def test_shares_are_shown_and_written(capsys):
     assert apart["difference"][1] == pytest.approx(table["share"][1] - table["share"][3])
 
 
+@pytest.mark.filterwarnings("default:shares are those of the predictions")
 @pytest.mark.usefixtures("model")
 def test_a_page_shows_shares_and_differences(tmp_path):
     assert main.main([*SHARES, "--by", "city", "--html", "shares.html"]) == 0
@@ -74,6 +75,7 @@ def test_several_columns_and_a_class_left_out():
     assert pyarrow.csv.read_csv("some.csv")["share"].to_pylist() == [1.0, 1.0]
 
 
+@pytest.mark.filterwarnings("default:shares are those of the predictions")
 @pytest.mark.usefixtures("model")
 def test_without_proportions_there_are_no_intervals_and_it_says_so(capsys):
     assert main.main(["shares", "model", "people.csv", "--by", "city"]) == 0
@@ -174,6 +176,7 @@ def test_mistakes_with_counts_are_named(options, message, tmp_path, monkeypatch,
     assert message in capsys.readouterr().err
 
 
+@pytest.mark.filterwarnings("default:shares are those of the predictions")
 @pytest.mark.usefixtures("model")
 def test_files_may_stand_after_options():
     assert main.main(["shares", "model", "--by", "city", "people.csv"]) == 0
