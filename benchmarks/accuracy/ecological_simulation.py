@@ -73,6 +73,6 @@ def page(rows: list[Row]) -> str:
         "chance alone (lean 0), minimum information makes groups too much alike, and the cross-entropy is better. "
         "Where they lean towards those who live there, the cross-entropy makes groups too different. On real "
         "units whose cells are known (`new_zealand.md`), minimum information errs less, as it does here where "
-        "units lean. The intervals were measured with an aggregation bias of 0.2; the default is 0.3 now."
+        "units lean."
     )
     return as_markdown("Ecological inference on simulated units", about, summary(rows))

@@ -115,9 +115,9 @@ def shares(
     llpgan shares model people.csv --by race,college --bag state --proportions results.csv --out shares.csv
     """
     given = locals()
-    for path in (out, differences):
-        if path is not None and Path(path).suffix.lower() != ".csv":
-            raise ValueError(f"{path}: shares are written to a file that ends in .csv")
+    for option, suffix in (("out", ".csv"), ("differences", ".csv"), ("html", ".html")):
+        if given[option] is not None and Path(given[option]).suffix.lower() != suffix:
+            raise ValueError(f"{given[option]}: the file of ({option}) must end in {suffix}")
     from_counts = bool(groups or outcomes)
     for option in _ONLY_MODELS if from_counts else _ONLY_COUNTS:
         if given[option]:
