@@ -1,7 +1,5 @@
 """Large bags in chunks: the time of exact gradients in bounded memory, and the memory of one bag of a million."""
 
-import torch
-
 from benchmarks.rows import Row
 from benchmarks.speed.growth import METHODS, N_FEATURES, synthetic_bags, trained
 from benchmarks.speed.measure import (
@@ -9,13 +7,13 @@ from benchmarks.speed.measure import (
     bytes_now,
     forget_peak,
     in_a_new_process,
+    objective_of,
     peak_bytes,
     ratio_row,
     timed_in_turns,
 )
 from llpgan import Bags
 from llpgan.deep.batches import BagDataset
-from llpgan.deep.devices import make_fabric
 
 TIMED = {(16_384, 2_048): 15, (65_536, 8_192): 9}  # bag size and chunk: rounds
 MILLION, AT_ONCE = 1_000_000, 8_192
@@ -38,8 +36,7 @@ def time_row(method: str, bag_size: int, at_once: int, rounds: int) -> Row:
 
 def step_of(method: str, bags: Bags, at_once: int | None) -> Work:
     model = METHODS[method](max_instances_per_step=at_once, random_state=0)
-    model._start(bags)
-    objective = model._objective(bags, make_fabric(torch.device("cpu"), "32-true"))
+    objective = objective_of(model, bags)
     dataset = BagDataset(bags, at_once=at_once)
     return lambda: objective.step(dataset.batch([0]))
 

@@ -1,13 +1,19 @@
 """The memory that a step takes for each instance, by network: what ``max_instances_per_step`` is chosen by."""
 
 import numpy as np
-import torch
 
 from benchmarks.rows import Row
-from benchmarks.speed.measure import CIFAR, MNIST, bytes_now, forget_peak, in_a_new_process, peak_bytes
+from benchmarks.speed.measure import (
+    CIFAR,
+    MNIST,
+    bytes_now,
+    forget_peak,
+    in_a_new_process,
+    objective_of,
+    peak_bytes,
+)
 from llpgan import DLLP, LLPGAN, Bags
 from llpgan.deep.batches import BagDataset
-from llpgan.deep.devices import make_fabric
 
 METHODS = {"DLLP": DLLP, "LLPGAN": LLPGAN}
 NETWORKS: dict[str, tuple[int, ...]] = {"table of 20 columns": (20,), "MNIST": MNIST, "CIFAR": CIFAR}
@@ -35,8 +41,7 @@ def peak_of_steps(method: str, shape: tuple[int, ...], n: int) -> int:
     instances = np.random.default_rng(0).standard_normal((n, *shape), np.float32)
     bags = Bags.from_labels(instances, np.arange(n) % 10, np.zeros(n, int))
     model = METHODS[method](random_state=0)
-    model._start(bags)
-    objective = model._objective(bags, make_fabric(torch.device("cpu"), "32-true"))
+    objective = objective_of(model, bags)
     batch = BagDataset(bags).batch([0])
     before = bytes_now()
     forget_peak()

@@ -22,6 +22,19 @@ Result = TypeVar("Result")
 MNIST, CIFAR = (1, 28, 28), (3, 32, 32)
 
 
+def objective_of(model: Any, bags: Bags, precision: str = "32-true") -> Any:
+    """What a step of a deep method's training on these bags minimizes, with fresh networks, on the CPU."""
+    import torch
+
+    from llpgan.deep.devices import make_fabric
+    from llpgan.methods.deep import find_recipe
+
+    model._start(bags)
+    recipe = find_recipe(model)
+    networks = model._fresh_networks(recipe, bags)
+    return model._objective(recipe, networks, bags, make_fabric(torch.device("cpu"), precision))
+
+
 def timed_in_turns(works: dict[str, Work], rounds: int, times_a_round: int = 1) -> dict[str, list[float]]:
     """Seconds of each work in each round; they take turns, so that a busy machine slows all alike."""
     for work in works.values():

@@ -10,13 +10,13 @@ from benchmarks.speed.measure import (
     Work,
     image_bags,
     in_a_new_process,
+    objective_of,
     peak_bytes,
     ratio_row,
     timed_in_turns,
 )
 from llpgan import DLLP, LLPGAN
 from llpgan.deep.batches import BagBatch, BagDataset
-from llpgan.deep.devices import make_fabric
 from llpgan.deep.networks import ACTIVATIONS, default_pair
 from llpgan.deep.networks.parts import use_channels_last
 from llpgan.deep.objectives import Objective
@@ -96,8 +96,7 @@ def one_by_one(model: DeepClassifier, data: str) -> Work:
 
 def prepared(model: DeepClassifier, data: str, precision: str = "32-true") -> tuple[Objective, BagDataset]:
     bags = image_bags(SHAPES[data], BAGS_A_STEP[data], BAG_SIZE)
-    model._start(bags)
-    return model._objective(bags, make_fabric(torch.device("cpu"), precision)), BagDataset(bags)
+    return objective_of(model, bags, precision), BagDataset(bags)
 
 
 def memory_row(name: str, peaks: dict[str, int]) -> Row:

@@ -9,7 +9,7 @@ from llpgan import DLLP, LLPGAN, LLPVAT
 from llpgan.deep.images import Scaling, set_image_scale, side_share
 from llpgan.deep.loop import Plan
 from llpgan.deep.networks import Classifier, cifar_classifier, mnist_classifier
-from llpgan.methods.deep import choose_coarse_until
+from llpgan.methods.deep import find_recipe
 
 pytestmark = pytest.mark.slow  # many seconds together
 
@@ -130,4 +130,4 @@ def test_a_training_that_would_never_see_full_size_is_refused(epochs, at_most, b
 def test_photographs_are_coarse_first_unless_the_user_says_otherwise(shape, settings, coarse):
     model = DLLP(**settings)
     model.instance_shape_ = shape
-    assert choose_coarse_until(model) == coarse
+    assert find_recipe(model).coarse_until == coarse

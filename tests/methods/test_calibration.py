@@ -5,11 +5,15 @@ import pytest
 from scipy.special import expit, softmax
 
 from llpgan import DLLP, LLPFC, Bags, load, save
+from llpgan.deep.networks import mlp_classifier
 from llpgan.evaluation import label_scores
 from llpgan.methods.calibration import (
+    HIGHEST,
     apply_temperature,
+    choose_by_counts,
     few_large_bags,
     smallest_spread,
+    temperature_losses,
 )
 from llpgan.persistence.onnx import to_onnx
 
@@ -115,3 +119,59 @@ def test_too_few_bags_for_a_method_in_parts_are_not_calibrated(eight):
     six = eight.take_bags(range(6))
     assert LLPFC(epochs=1, random_state=0).fit_bags(six).temperature_ == 1
     assert refused(LLPFC(epochs=1, calibrate=True), six, "calibrate=True needs 8 bags at least, here are 6")
+
+
+def counted(rng, n_bags=40):
+    """Images whose only pixel is the log-odds of their label, in bags of ten, with the posteriors."""
+    logits = 2 * rng.normal(size=10 * n_bags)
+    labels = (rng.uniform(size=len(logits)) < expit(logits)).astype(int)
+    bags = Bags.from_labels(logits[:, None, None, None], labels, np.arange(len(logits)) // 10)
+    return bags, np.column_stack([np.zeros(len(logits)), logits])
+
+
+@pytest.mark.parametrize("times", [2.0, 3.0])
+def test_counts_of_random_bags_find_the_temperature_of_logits_that_are_too_large(times, rng):
+    bags, logits = counted(rng, n_bags=400)
+    assert choose_by_counts(bags, softmax(times * logits, axis=1)) == pytest.approx(times, rel=0.25)
+
+
+def test_counts_leave_right_logits_as_they_are_and_never_go_beyond_the_highest_temperature(rng):
+    bags, logits = counted(rng)
+    assert choose_by_counts(bags, softmax(logits, axis=1)) == 1
+    assert 3 < choose_by_counts(bags, softmax(100 * logits, axis=1)) <= HIGHEST
+
+
+def test_the_likelihood_of_counts_is_that_of_all_labels_with_these_counts(rng):
+    """The mean gain of a temperature over bags, by going through all labels of each bag."""
+    bags, logits = counted(rng, n_bags=20)
+
+    def plain(temperature):
+        members = expit(logits[:, 1] / temperature).reshape(-1, 10)
+        law = np.ones((len(members), 1))
+        for member in members.T[:, :, None]:
+            law = np.pad(law * (1 - member), ((0, 0), (0, 1))) + np.pad(law * member, ((0, 0), (1, 0)))
+        return -2 * np.log(law[np.arange(20), np.rint(10 * bags.proportions[:, 1]).astype(int)])
+
+    found = temperature_losses(bags, logits, 1.7)
+    np.testing.assert_allclose(found, plain(1.7), rtol=1e-8)
+
+
+def test_held_out_bags_of_images_choose_the_temperature_without_further_training(rng):
+    labels = rng.integers(2, size=320)
+    images = rng.normal(size=(320, 1, 4, 4)) + 0.3 * labels[:, None, None, None]
+    bags = Bags.from_labels(images.astype(np.float32), labels, np.arange(320) // 8)
+    train, held_out = bags.take_bags(range(20)), bags.take_bags(range(20, 40))
+    settings = {"epochs": 2, "classifier": mlp_classifier, "learning_rate": 0.2, "average": 0.0, "random_state": 0}
+    sure = DLLP(calibrate=False, **settings).fit_bags(train, held_out=held_out)
+    calm = DLLP(**settings).fit_bags(train, held_out=held_out)
+    assert calm.temperature_ == choose_by_counts(held_out, sure.predict_proba(held_out.instances)) > 1
+    np.testing.assert_array_equal(calm.predict(images), sure.predict(images))
+    few = DLLP(**settings).fit_bags(train, held_out=held_out.take_bags(range(19)))
+    assert few.temperature_ == 1
+
+
+def test_verbose_names_the_phases_of_a_training(eight, capfd):
+    DLLP(epochs=1, verbose=True, random_state=0).fit_bags(eight)
+    lines = capfd.readouterr().err.splitlines()
+    assert [line.split(",")[0] for line in lines] == ["DLLP: epoch 1 of 1", *["DLLP: calibrating"] * 3]
+    assert "copy 3 of 3, about 0 s left" in lines[-1]

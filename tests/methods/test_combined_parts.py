@@ -231,11 +231,11 @@ def test_wrong_settings_of_a_loss_or_term_are_refused_in_words(make, message):
 
 def test_weights_and_partial_shares_are_refused_where_a_term_does_not_respect_them(blobs):
     weighted = llpgan.Bags.from_labels(*blobs, weights=np.arange(1.0, 81.0))
-    with pytest.raises(ValueError, match="weights, which the term Smoothness does not respect"):
+    with pytest.raises(ValueError, match="weights, which the term Smoothness does not support"):
         DLLP(instance_terms="smoothness").fit_bags(weighted)
     instances, _, groups = blobs
     shares = {bag: [0.5, np.nan, np.nan] for bag in np.unique(groups)}
     partial = llpgan.Bags.from_arrays(instances, groups, shares, partial=True)
-    with pytest.raises(ValueError, match="less is known than all shares, which the term SelfTraining needs"):
+    with pytest.raises(ValueError, match="less is known than all shares, which the term SelfTraining"):
         DLLP(instance_terms="self_training").fit_bags(partial)
     assert DLLP(instance_terms="smoothness", epochs=1).fit_bags(partial).history_[0]["smoothness"] > 0

@@ -12,7 +12,7 @@ from llpgan import DLLP, LLPGAN, Bags
 from llpgan.deep.images import Unscaling
 from llpgan.deep.losses import proportion_bound, undo_bound
 from llpgan.deep.networks import ladder_mnist_classifier, mlp_classifier, mlp_generator
-from llpgan.methods.deep import count_epochs, make_adam, make_checkpoint
+from llpgan.methods.deep import count_epochs, find_recipe, make_adam, make_checkpoint
 
 METHODS = [DLLP, LLPGAN]
 
@@ -266,7 +266,7 @@ def test_on_images_a_large_gradient_after_small_ones_moves_a_weight_by_few_rates
     model = method(learning_rate=1.0)
     model.instance_shape_ = shape
     weight = nn.Parameter(torch.zeros(1))
-    optimiser = make_adam(model, [weight])
+    optimiser = make_adam(model, find_recipe(model), [weight])
     for gradient in [1e-6] * 5000 + [1.0]:
         before = weight.item()
         weight.grad = torch.full((1,), gradient)
@@ -290,7 +290,7 @@ def test_tables_of_many_bags_have_fewer_epochs(shape, n_bags, settings, epochs):
     bags = Bags.from_labels(rows, np.arange(len(rows)) % 2, np.arange(len(rows)) // 64)
     model = DLLP(**settings)
     model.instance_shape_ = shape
-    assert count_epochs(model, bags) == epochs
+    assert count_epochs(model, find_recipe(model), bags) == epochs
 
 
 def test_without_a_number_of_epochs_the_usual_one_is_run(bags):

@@ -8,7 +8,7 @@ import llpgan
 from llpgan import DLLP, DSQ, LLPDC, LLPFC, LLPGAN, LLPVAT, ROT, CountLLP, MixBag, MomentMatching
 from llpgan.deep.losses import PROPORTION_LOSSES, BagLoss
 from llpgan.deep.losses.moments import MomentLoss
-from llpgan.methods.deep import make_plan
+from llpgan.methods.deep import find_recipe, make_plan
 from tests.deep.test_distributed import script_of, torchrun
 from tests.plain import plain_mlp
 
@@ -155,7 +155,7 @@ def test_dsq_takes_three_bags_a_step_where_the_usual_number_is_lower(blobs):
     instances, labels, _ = blobs
     bags = llpgan.Bags.from_labels(instances, labels, np.arange(80) // 40)
     model = DSQ(epochs=1, random_state=0).fit_bags(bags)
-    assert make_plan(model, bags, seed=0).bags_a_step == 3
+    assert make_plan(model, find_recipe(model), bags, seed=0).bags_a_step == 3
     assert np.isfinite(model.history_[0]["proportion_loss"])
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from queue import Empty, Full, Queue
 from threading import Event, Thread, main_thread
 from typing import Any, Generic, TypeVar
@@ -20,6 +19,7 @@ from llpgan.deep.devices import Ranks
 from llpgan.deep.networks import Output
 
 T = TypeVar("T")
+_END = object()  # after the last item
 _LOOKS_AFTER = 0.05  # seconds, in which a reader whose results nobody wants any more sees that
 
 
@@ -50,14 +50,10 @@ def _take(reader: "_Reader[T]") -> Generator[T, None, None]:
         while (ready := reader.ready.get()) is not _END:
             if isinstance(ready, _Raised):
                 raise ready.error
-            yield ready  # type: ignore[misc]
+            yield ready
             del ready  # so that the item before is gone while the next one is made
     finally:
         reader.stop()
-
-
-class _End:
-    """After the last item."""
 
 
 class _Raised:
@@ -67,16 +63,13 @@ class _Raised:
         self.error = error
 
 
-_END = _End()
-
-
 class _Reader(Thread, Generic[T]):
     """Goes through the items until they end or nobody wants them."""
 
     def __init__(self, items: Iterable[T], depth: int) -> None:
         super().__init__(name="prefetched", daemon=False)  # a daemon could be cut off in compiled code: an abort
         self.items = items
-        self.ready: Queue[T | _End | _Raised] = Queue(depth)
+        self.ready: Queue[Any] = Queue(depth)
         self.unwanted = Event()
 
     def run(self) -> None:
@@ -99,7 +92,7 @@ class _Reader(Thread, Generic[T]):
         except Empty:
             self.join()
 
-    def _put(self, item: T | _End | _Raised) -> bool:
+    def _put(self, item: object) -> bool:
         """Hand over an item; return False if the consumer has stopped."""
         while not self.unwanted.is_set() and main_thread().is_alive():
             try:
@@ -164,10 +157,14 @@ def chunked_outputs(
     if isinstance(instances, Tensor) and (at_once is None or len(instances) <= at_once):
         logits, features = network(instances)
         return Output(logits, features[first::every])
-    parts = (
-        instances.parts if isinstance(instances, ChunkedInstances) else partial(_split_chunks, instances, at_once)
-    )
     given = instances if isinstance(instances, Tensor) else None
+
+    def split() -> Iterator[Tensor]:
+        size = at_once or len(instances)
+        for start in range(0, len(instances), size):
+            yield given.detach()[start : start + size].requires_grad_(given.requires_grad)  # type: ignore[union-attr]
+
+    parts = instances.parts if isinstance(instances, ChunkedInstances) else split
     trained = [parameter for parameter in network.parameters() if parameter.requires_grad]
     pass_ = _Pass(network, parts, len(instances), every, first, trained)
     return Output(*_InChunks.apply(pass_, given, *trained))  # type: ignore[no-untyped-call]
@@ -268,12 +265,6 @@ def as_tensor(instances: NDArray[Any]) -> Tensor:
     """A tensor of the rows: bytes stay bytes, for networks to scale on their device; the rest is float32."""
     dtype = instances.dtype if instances.dtype == np.uint8 else np.dtype(np.float32)
     return torch.from_numpy(np.ascontiguousarray(instances, dtype))
-
-
-def _split_chunks(instances: Tensor, at_once: int | None) -> Iterator[Tensor]:
-    size = at_once or len(instances)
-    for start in range(0, len(instances), size):
-        yield instances.detach()[start : start + size].requires_grad_(instances.requires_grad)
 
 
 def _random_state() -> dict[Any, Tensor]:

@@ -63,7 +63,10 @@ def random_distortions(images: Tensor, strength: float = 1.0) -> Tensor:
     pixels = images if images.is_floating_point() else images.float()
     moved = F.affine_grid(_small_maps(pixels, strength), list(pixels.shape), align_corners=False)
     bent = F.grid_sample(pixels, moved, padding_mode="border", align_corners=False)
-    return _blank_rectangles(bent, strength * _BLANKED).to(images.dtype)
+    n, _, height, width = bent.shape
+    blank = _stretch(n, height, bent.device)[:, :, None] & _stretch(n, width, bent.device)[:, None, :]
+    chosen = torch.rand(n, 1, 1, device=bent.device) < strength * _BLANKED
+    return torch.where((blank & chosen)[:, None], bent.mean((2, 3), keepdim=True), bent).to(images.dtype)
 
 
 def random_distortions_and_flips(images: Tensor, strength: float = 1.0) -> Tensor:
@@ -91,12 +94,6 @@ def named_augmentation(parameter: str, given: str | Augment | None, instances: T
         shape = tuple(instances.shape[1:])
         raise ValueError(f"{parameter}={given!r} is for images, not instances of shape {shape}")
     augment = AUGMENTATIONS[given] if isinstance(given, str) else given
-    _check(parameter, augment, instances)
-    return augment
-
-
-def _check(parameter: str, augment: Augment, instances: Tensor) -> None:
-    """Refuse a function, given as this parameter, that does not keep the shape of these instances."""
     with torch.random.fork_rng(devices=[]):
         changed = augment(instances.clone())  # since it may write into what it is given: here the user's own array
     if not isinstance(changed, Tensor) or changed.shape != instances.shape:
@@ -104,6 +101,7 @@ def _check(parameter: str, augment: Augment, instances: Tensor) -> None:
         raise ValueError(
             f"{parameter} made {made} of instances of shape {tuple(instances.shape)}; it must keep the shape"
         )
+    return augment
 
 
 def _shift_images(n: int, length: int, part: int, device: torch.device) -> Tensor:
@@ -123,14 +121,6 @@ def _small_maps(images: Tensor, strength: float) -> Tensor:
     angle = drawn(_TURN)
     turn = torch.stack([angle.cos(), -angle.sin(), angle.sin(), angle.cos()], 1).view(-1, 2, 2)
     return torch.cat([turn * (1 + drawn(_STRETCH, 1, 2)), drawn(_MOVE, 2, 1)], 2)
-
-
-def _blank_rectangles(images: Tensor, share: float) -> Tensor:
-    """Images of which this share has the image's mean in a random rectangle."""
-    n, _, height, width = images.shape
-    inside = _stretch(n, height, images.device)[:, :, None] & _stretch(n, width, images.device)[:, None, :]
-    chosen = torch.rand(n, 1, 1, device=images.device) < share
-    return torch.where((inside & chosen)[:, None], images.mean((2, 3), keepdim=True), images)
 
 
 def _stretch(n: int, length: int, device: torch.device) -> Tensor:
@@ -180,7 +170,10 @@ class Scaling(nn.Module):
         """Instances as the networks see them."""
         scaled = (instances.to(self.shift.dtype) - self.shift) / self.scale
         scaled = scaled.clamp(-_FURTHEST, _FURTHEST)
-        return scaled if self.side_share == 1 else _resize(scaled, self.side_share)
+        if self.side_share == 1:
+            return scaled
+        sides = [round(self.side_share * side) for side in scaled.shape[2:]]
+        return F.interpolate(scaled, sides, mode="bilinear", antialias=True)
 
 
 class Unscaling(nn.Module):
@@ -205,11 +198,6 @@ def put_before_unscaling(network: nn.Module, scaling: Scaling) -> nn.Sequential:
     """The same for a generator, which makes instances in the user's units."""
     trained = isinstance(network, nn.Sequential) and len(network) > 0 and isinstance(network[-1], Unscaling)
     return cast(nn.Sequential, network) if trained else nn.Sequential(network, Unscaling(scaling))
-
-
-def _resize(images: Tensor, share: float) -> Tensor:
-    sides = [round(share * side) for side in images.shape[2:]]
-    return F.interpolate(images, sides, mode="bilinear", antialias=True)
 
 
 def _column_statistics(table: Array, weights: Array | None) -> tuple[Array, Array]:

@@ -147,7 +147,9 @@ class Run:
         """Whether epochs are left, and patience."""
         if len(self.history) >= plan.epochs:
             return False
-        return plan.patience is None or self._epochs_since_best(plan.coarse_epochs) < plan.patience
+        losses = [row["held_out_loss"] for row in self.history[plan.coarse_epochs :] if plan.patience is not None]
+        # the best before images have full size may not have learned to match held-out bags
+        return plan.patience is None or not losses or len(losses) - 1 - int(np.argmin(losses)) < plan.patience
 
     def judge_epoch(self, losses: list[float], plan: Plan) -> Row:
         """Compare held-out bags after this epoch with the best epoch so far that had images of full size."""
@@ -171,11 +173,6 @@ class Run:
             self.averaged.module.load_state_dict(self.best)
         set_image_scale(self.averaged.module, 1.0)
         return self.averaged.module.eval()
-
-    def _epochs_since_best(self, first: int) -> int:
-        """Since the best epoch after the first so many, which may not have learned to match held-out bags."""
-        losses = [row["held_out_loss"] for row in self.history[first:]]
-        return len(losses) - 1 - int(np.argmin(losses)) if losses else 0
 
 
 def train(
@@ -204,7 +201,7 @@ def train(
             run.restore(state)
         while run.has_next_epoch(plan):
             epoch = len(run.history)
-            ranks.begin_epoch(_epoch_seed(plan.seed, epoch))
+            ranks.begin_epoch(int(np.random.SeedSequence([plan.seed, epoch]).generate_state(1, np.uint64)[0]))
             started = time.perf_counter()
             row = {"epoch": epoch + 1, **_train_epoch(run, bags, plan, fabric.device)}
             row["seconds"] = time.perf_counter() - started
@@ -213,7 +210,10 @@ def train(
             )
             run.note(row | judge_epoch, plan)
             if ranks.is_first:
-                _report_epoch(run, checkpoint, listeners)
+                if checkpoint is not None:
+                    checkpoint.save(run.state())
+                for listener in listeners:
+                    listener(run.history[-1])
     return run.classifier(), run.history
 
 
@@ -249,13 +249,6 @@ def predict_posteriors(
         logits, _ = classifier(as_tensor(instances[part if rows is None else rows[part]]).to(device))
         found.append(logits.double().softmax(1).cpu().numpy())
     return np.concatenate(found)
-
-
-def _report_epoch(run: Run, checkpoint: Checkpoint | None, listeners: Iterable[Listener]) -> None:
-    if checkpoint is not None:
-        checkpoint.save(run.state())
-    for listener in listeners:
-        listener(run.history[-1])
 
 
 def _train_epoch(run: Run, bags: BagDataset, plan: Plan, device: torch.device) -> Row:
@@ -344,10 +337,6 @@ def _tensors(network: nn.Module) -> list[Tensor]:
     return [*network.parameters(), *network.buffers()]
 
 
-def _epoch_seed(seed: int, epoch: int) -> int:
-    return int(np.random.SeedSequence([seed, epoch]).generate_state(1, np.uint64)[0])
-
-
 _LINES = 5  # of progress, where there is no terminal
 
 
@@ -392,7 +381,7 @@ def _bar(title: str, epochs: int) -> Iterator[Listener]:
     rest_of_line = Column(ratio=1, no_wrap=True, overflow="ellipsis")
     losses = TextColumn("{task.fields[losses]}", table_column=rest_of_line)
     with Progress(TextColumn("{task.description}"), *bar, losses, expand=True) as progress:
-        task = progress.add_task(title, total=epochs, losses="")
+        task = progress.add_task(f"{title}, training", total=epochs, losses="")
 
         def show(row: Row) -> None:
             progress.update(task, completed=row["epoch"], losses=_format_losses(row))

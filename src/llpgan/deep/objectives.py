@@ -221,36 +221,28 @@ class CriticObjective(Game):
 
     def step(self, batch: BagBatch) -> Losses:
         """The generator's step, then the others' against the same fakes."""
+        assert isinstance(batch.instances, Tensor)  # a critic takes a step whole
         fakes = self.fakes(batch)
         with keep_statistics(self.classifier.bare):  # predictions are of real instances
-            scores = self._score(fakes)
-        return self._generator_step(scores) | self._classifier_step(batch, fakes.detach(), scores)
-
-    def _generator_step(self, scores: Tensor) -> Losses:
-        loss = -scores.mean()
-        minimise(loss, self.generator, keep=True)
-        return {"generator_loss": loss}
-
-    def _classifier_step(self, batch: BagBatch, fakes: Tensor, scores: Tensor) -> Losses:
-        assert isinstance(batch.instances, Tensor)  # a critic takes a step whole
+            scores = self.critic.network(self.classifier.network(fakes)[1])
+        losses = {"generator_loss": -scores.mean()}
+        minimise(losses["generator_loss"], self.generator, keep=True)
         logits, features = self.classifier.network(batch.instances)
-        fit, losses = self.fit_to_bags(batch, logits)
-        losses["critic_loss"] = self.kind.loss(self.critic.network(features), scores)
+        fit, of_bags = self.fit_to_bags(batch, logits)
+        losses |= {**of_bags, "critic_loss": self.kind.loss(self.critic.network(features), scores)}
         total = losses["critic_loss"] + self.proportion_weight * fit
         if self.kind.penalty:
-            real = batch.instances.to(fakes.dtype)  # bytes have no gradient
+            real, fakes = batch.instances.to(fakes.dtype), fakes.detach()  # bytes have no gradient
+
+            def score(instances: Tensor) -> Tensor:
+                """In single precision, also if training is in bfloat16, in which slopes are too rough."""
+                return self.critic.bare(self.classifier.bare(instances)[1])
+
             with keep_statistics(self.classifier.bare):
-                losses["penalty"] = gradient_penalty(self._bare_score, real, fakes, self.scaling.spread)
+                losses["penalty"] = gradient_penalty(score, real, fakes, self.scaling.spread)
             total = total + self.kind.penalty * losses["penalty"]
         minimise(total, self.classifier, self.critic)
         return losses
-
-    def _score(self, instances: Tensor) -> Tensor:
-        return self.critic.network(self.classifier.network(instances)[1])
-
-    def _bare_score(self, instances: Tensor) -> Tensor:
-        """The score in single precision, also where training is in bfloat16, in which slopes are too rough."""
-        return self.critic.bare(self.classifier.bare(instances)[1])
 
 
 def critic_head(classifier: nn.Module, shape: tuple[int, ...]) -> nn.Module:

@@ -156,7 +156,7 @@ def _short_name(result: Result) -> str:
 def _estimate_time(method: LLPClassifier, bags: Bags, random_state: int, reason: str) -> DefaultMethod:
     """With the time of all epochs, from that of one epoch, with images of full size, on a few bags."""
     from llpgan.deep.images import work_share
-    from llpgan.methods.deep import choose_coarse_until, count_epochs, find_recipe
+    from llpgan.methods.deep import count_epochs, find_recipe
 
     order = np.random.default_rng(random_state).permutation(bags.n_bags)
     n_bags = max(1, int(np.searchsorted(np.cumsum(bags.sizes[order]), _TRIED)))
@@ -166,9 +166,9 @@ def _estimate_time(method: LLPClassifier, bags: Bags, random_state: int, reason:
         tried.fit_bags(few)
     each = tried.history_[0]["seconds"] / len(few.bag_index)
     tried.set_params(epochs=None)
-    full_size = each * len(bags.bag_index) * count_epochs(tried, bags)
-    share = work_share(choose_coarse_until(tried), find_recipe(tried).coarsest)
-    return DefaultMethod(method, reason, full_size * share)
+    recipe = find_recipe(tried)
+    full_size = each * len(bags.bag_index) * count_epochs(tried, recipe, bags)
+    return DefaultMethod(method, reason, full_size * work_share(recipe.coarse_until, recipe.coarsest))
 
 
 _LEAST = np.finfo(np.float64).eps  # a probability of zero would make one mistake count for ever

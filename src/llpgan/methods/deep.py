@@ -73,9 +73,7 @@ from llpgan.deep.terms import INSTANCE_TERMS, InstanceTerm, Terms, resolve_terms
 from llpgan.methods.base import LLPClassifier
 from llpgan.methods.calibration import (
     apply_temperature,
-    few_large_bags,
-    fewest_to_calibrate,
-    fit_temperature,
+    plan_calibration,
 )
 from llpgan.utils.arrays import Array
 from llpgan.utils.workers import processes
@@ -87,100 +85,86 @@ _STEPS_ON_TABLES = 3_000  # after which networks begin to memorize the bags of a
 _ONLY_WATCHING = {"verbose", "checkpoint", "tensorboard"}  # settings that do not change what is learned
 
 
-def make_plan(model: "DeepClassifier", bags: Bags, seed: int) -> Plan:
+def find_recipe(model: "DeepClassifier") -> Pair:
+    """The networks and settings of a fit: as the user gave them, and otherwise as suits the instances.
+
+    With a network of the user's, settings are those of the paper's networks, and images are not coarse at first.
+    """
+    usual = default_pair(model.instance_shape_)
+    is_usual = model.classifier in (None, usual.classifier)
+    recipe = usual if is_usual else paper_pair(model.instance_shape_)
+    fewest = _FEWEST_EPOCHS_TO_GROW if recipe.n_steps is None else _FEWEST_PHOTO_EPOCHS_TO_GROW
+    if not is_usual or (model.epochs or USUAL_EPOCHS) < fewest:
+        recipe = recipe._replace(coarse_until=0.0)
+    named = {name: getattr(model, name, None) for name in Pair._fields if name not in ("augment", "learning_rate")}
+    given: dict[str, Any] = {name: value for name, value in named.items() if value is not None}
+    if model.augment != "auto":
+        given["augment"] = model.augment
+    return recipe._replace(**given)
+
+
+def make_plan(model: "DeepClassifier", recipe: Pair, bags: Bags, seed: int) -> Plan:
     """Epochs, steps, rates and averages of the training."""
-    recipe = find_recipe(model)
     return Plan(
-        epochs=count_epochs(model, bags),
-        bags_a_step=_choose_bags_per_step(model, bags),
+        epochs=count_epochs(model, recipe, bags),
+        bags_a_step=_choose_bags_per_step(model, recipe, bags),
         seed=seed,
-        warm_up=recipe.warm_up if model.warm_up is None else model.warm_up,
-        decay_from=recipe.decay_from if model.decay_from is None else model.decay_from,
-        average=recipe.average if model.average is None else model.average,
+        warm_up=recipe.warm_up,
+        decay_from=recipe.decay_from,
+        average=recipe.average,
         patience=model.patience,
-        augment=named_augmentation("augment", find_augmentation(model), as_tensor(bags.instances[:2])),
-        coarse_until=choose_coarse_until(model),
+        augment=named_augmentation("augment", recipe.augment, as_tensor(bags.instances[:2])),
+        coarse_until=recipe.coarse_until,
         coarsest=recipe.coarsest,
     )
 
 
-def find_recipe(model: "DeepClassifier") -> Pair:
-    """The networks and settings for instances of this shape; with a network of the user's, those of the paper."""
-    usual = default_pair(model.instance_shape_)
-    return usual if model.classifier in (None, usual.classifier) else paper_pair(model.instance_shape_)
-
-
-def find_augmentation(model: "DeepClassifier") -> str | Augment | None:
-    """As asked for, or as suits the network."""
-    return find_recipe(model).augment if model.augment == "auto" else model.augment
-
-
-def make_optimizer(model: "DeepClassifier", parameters: list[nn.Parameter], *, has_norm: bool) -> Optimizer:
-    """The optimizer of the classifier: as asked for, or as suits the network."""
-    recipe = find_recipe(model)
-    name = recipe.optimizer if model.optimizer is None else model.optimizer
+def make_optimizer(
+    model: "DeepClassifier", recipe: Pair, parameters: list[nn.Parameter], *, has_norm: bool
+) -> Optimizer:
+    """The optimizer of the classifier."""
+    name: Any = recipe.optimizer
     if callable(name):
         optimizer = name(parameters)
         if not isinstance(optimizer, Optimizer):
             raise TypeError(f"optimizer made a {type(optimizer).__name__}, not a torch.optim.Optimizer")
         return optimizer
     if name == "adam":
-        return make_adam(model, parameters)
-    usual = SGD_RATE if name == "sgd" else MUON_RATE if has_norm else MUON_RATE_WITHOUT_NORM
-    rate = model.learning_rate or usual
+        return make_adam(model, recipe, parameters)
+    rate = model.learning_rate or (
+        SGD_RATE if name == "sgd" else MUON_RATE if has_norm else MUON_RATE_WITHOUT_NORM
+    )
     return named_optimizer(name, parameters, rate, model.betas, model.weight_decay, has_norm=has_norm)
 
 
-def make_adam(model: "DeepClassifier", parameters: list[nn.Parameter]) -> Optimizer:
+def make_adam(model: "DeepClassifier", recipe: Pair, parameters: list[nn.Parameter]) -> Optimizer:
     """Adam, of a classifier or a generator; the learning rate of another optimizer is not Adam's."""
-    usual, is_adam = paper_pair(model.instance_shape_), (model.optimizer or find_recipe(model).optimizer) == "adam"
-    rate = model.learning_rate if is_adam and model.learning_rate else usual.learning_rate
-    betas = model.betas or usual.betas
-    return named_optimizer("adam", parameters, rate, betas, model.weight_decay, has_norm=False)
+    own_rate = model.learning_rate if recipe.optimizer == "adam" else None
+    rate = own_rate or paper_pair(model.instance_shape_).learning_rate
+    return named_optimizer("adam", parameters, rate, recipe.betas, model.weight_decay, has_norm=False)
 
 
-def refuse_settings_of_optimizer(model: "DeepClassifier") -> None:
-    """Refuse settings that have no effect if a function makes the optimizer."""
-    if not callable(model.optimizer):
-        return
-    for name, unset in (("learning_rate", None), ("betas", None), ("weight_decay", 0.0)):
-        if getattr(model, name) != unset:
-            raise ValueError(f"{name}={getattr(model, name)!r}: set it in the function that is given as optimizer")
-
-
-def count_epochs(model: "DeepClassifier", bags: Bags) -> int:
+def count_epochs(model: "DeepClassifier", recipe: Pair, bags: Bags) -> int:
     """As many as asked for, or as usual: fewer for tables of many bags."""
     if model.epochs is not None:
         return model.epochs
-    steps, on_photos = -(-bags.n_bags // _choose_bags_per_step(model, bags)), find_recipe(model).n_steps
-    if on_photos is not None:
-        return min(USUAL_EPOCHS, max(_FEWEST_EPOCHS_ON_PHOTOS, round(on_photos / steps)))
-    if len(model.instance_shape_) > 1:
-        return USUAL_EPOCHS
-    return min(USUAL_EPOCHS, max(_FEWEST_EPOCHS, round(_STEPS_ON_TABLES / steps)))
+    fewest, n_steps = _FEWEST_EPOCHS_ON_PHOTOS, recipe.n_steps
+    if n_steps is None:
+        if len(model.instance_shape_) > 1:
+            return USUAL_EPOCHS
+        fewest, n_steps = _FEWEST_EPOCHS, _STEPS_ON_TABLES
+    steps = -(-bags.n_bags // _choose_bags_per_step(model, recipe, bags))
+    return min(USUAL_EPOCHS, max(fewest, round(n_steps / steps)))
 
 
-def choose_coarse_until(model: "DeepClassifier") -> float:
-    """The part of the training that sees smaller images: as asked for, or as suits the default network."""
-    if model.coarse_until is not None:
-        return model.coarse_until
-    recipe = find_recipe(model)
-    fewest = _FEWEST_EPOCHS_TO_GROW if recipe.n_steps is None else _FEWEST_PHOTO_EPOCHS_TO_GROW
-    is_usual = model.classifier in (None, default_pair(model.instance_shape_).classifier)
-    if not is_usual or (model.epochs or USUAL_EPOCHS) < fewest:
-        return 0.0
-    return recipe.coarse_until
-
-
-def _choose_bags_per_step(model: "DeepClassifier", bags: Bags) -> int:
+def _choose_bags_per_step(model: "DeepClassifier", recipe: Pair, bags: Bags) -> int:
     """As many as asked for, or as usual; enough for a loss that compares the bags of a step."""
     loss = model.bag_loss()
     fewest = loss.fewest_bags if isinstance(loss, BagLoss) else 1
     if fewest > 1 and bags.n_bags - round(model.validation_fraction * bags.n_bags) < 2:
         raise ValueError("a single bag cannot tell the classes apart by this proportion_loss: give more bags")
     if model.bags_per_step is None:
-        is_photo = find_recipe(model).n_steps is not None
-        usual = photo_bags_a_step if is_photo else default_bags_per_step
+        usual = default_bags_per_step if recipe.n_steps is None else photo_bags_a_step
         return max(fewest, usual(bags, model.mini_bag_size))
     if model.bags_per_step < fewest:
         raise ValueError(
@@ -208,19 +192,17 @@ def split_bags(
         return training(bags), BagDataset(held_out)
     n_held_out = round(model.validation_fraction * bags.n_bags)
     if n_held_out == 0:
-        _check_validation_settings(model)
+        if model.validation_fraction > 0:
+            raise ValueError(
+                f"validation_fraction={model.validation_fraction} holds out no bag: give a larger one"
+            )
+        if model.patience is not None:
+            raise ValueError("patience looks at held-out bags: set validation_fraction, or give held_out bags")
         return training(bags), None
     if n_held_out == bags.n_bags:
         raise ValueError(f"validation_fraction={model.validation_fraction} leaves no bag: give a smaller one")
     order = np.random.default_rng(seed).permutation(bags.n_bags)
     return training(bags, np.sort(order[n_held_out:])), BagDataset(bags, np.sort(order[:n_held_out]))
-
-
-def _check_validation_settings(model: "DeepClassifier") -> None:
-    if model.validation_fraction > 0:
-        raise ValueError(f"validation_fraction={model.validation_fraction} holds out no bag: give a larger one")
-    if model.patience is not None:
-        raise ValueError("patience looks at held-out bags: set validation_fraction, or give held_out bags")
 
 
 def make_checkpoint(model: "DeepClassifier", bags: Bags, held_out: Bags | None = None) -> Checkpoint | None:
@@ -244,19 +226,20 @@ def make_listeners(model: "DeepClassifier", plan: Plan, ranks: Ranks) -> Iterato
         yield listeners
 
 
-def refuse_betas(betas: Any) -> None:
-    """Refuse what Adam could not take."""
-    if betas is None:
-        return
-    if len(betas) != 2 or not all(isinstance(beta, Real) and 0 <= float(beta) < 1 for beta in betas):
-        raise ValueError(f"betas={betas!r}: give two numbers from 0 to below 1, such as (0.5, 0.999)")
-
-
-def refuse_unsuitable_sizes(model: "DeepClassifier", bags: Bags) -> None:
-    """Refuse bags that the loss or a term could not take, before the training comes to them."""
+def check_settings(model: "DeepClassifier", bags: Bags) -> None:
+    """Refuse settings of the optimizer, and bags, that the training could not take, before it comes to them."""
+    betas: Any = model.betas
     loss, most = model.bag_loss(), model.mini_bag_size
+    if betas is not None and not (
+        len(betas) == 2 and all(isinstance(beta, Real) and 0 <= float(beta) < 1 for beta in betas)
+    ):
+        raise ValueError(f"betas={betas!r}: give two numbers from 0 to below 1, such as (0.5, 0.999)")
+    if callable(model.optimizer):
+        for name, unset in (("learning_rate", None), ("betas", None), ("weight_decay", 0.0)):
+            if (value := getattr(model, name)) != unset:
+                raise ValueError(f"{name}={value!r}: set it in the function that is given as optimizer")
     sizes = bags.sizes if most is None else np.minimum(bags.sizes, most)
-    limits = {type(term).__name__: term.largest_bag for term in model.terms() if term.weight > 0}
+    limits = {type(term).__name__: term.largest_bag for term in model.weighted_terms()}
     if isinstance(loss, BagLoss):
         limits[type(loss).__name__] = loss.largest_bag(bags.n_classes)
         if loss.needs_whole_bags and most is not None and int(bags.sizes.max()) > most:
@@ -273,24 +256,18 @@ def refuse_unsuitable_sizes(model: "DeepClassifier", bags: Bags) -> None:
             )
 
 
-def terms_in_training(model: "DeepClassifier", bags: Bags) -> list[InstanceTerm]:
+def terms_in_training(model: "DeepClassifier", recipe: Pair, bags: Bags) -> list[InstanceTerm]:
     """The terms on single instances that have a weight; an error for those that do not suit model or bags."""
-    terms = [term for term in model.terms() if term.weight > 0]
+    terms, at_once = model.weighted_terms(), model.max_instances_per_step
     for term in terms:
+        name = type(term).__name__
         term.check(as_tensor(bags.instances[:2]))
         if sum(term.column == other.column for other in terms) > 1:
+            raise ValueError(f"{type(model).__name__} has the term {name} twice: leave it out of instance_terms")
+        if term.sees_instances_again and recipe.augment is not None and at_once is not None:
             raise ValueError(
-                f"{type(model).__name__} has the term {type(term).__name__} twice: leave it out of instance_terms"
-            )
-        if (
-            term.sees_instances_again
-            and find_augmentation(model) is not None
-            and model.max_instances_per_step is not None
-        ):
-            raise ValueError(
-                f"max_instances_per_step={model.max_instances_per_step}: a chunk is augmented anew each time that "
-                f"it is read, so that {type(term).__name__} would compare different instances: set augment or "
-                "max_instances_per_step to None"
+                f"max_instances_per_step={at_once}: a chunk is augmented anew each time that it is read, so that "
+                f"{name} would compare different instances: set augment or max_instances_per_step to None"
             )
     return terms
 
@@ -385,10 +362,11 @@ class DeepClassifier(LLPClassifier):
         The number of epochs without improvement on the held-out bags after which training stops. None means that
         all epochs are run.
     calibrate : bool, default=None
-        Whether to divide the logits by a temperature, which is selected by cross-validation on held-out bags. The
-        predicted classes stay the same, and training takes three times as long. None means only tables in memory
-        with 6 to 200 bags of 32 rows or more on average, in a single process. On these, networks are
-        overconfident.
+        Whether to divide the logits by a temperature, which is selected by bags that the network has not seen. The
+        predicted classes stay the same. For images, 20 or more bags that are held out of training
+        (``validation_fraction``) select it in no extra time; else copies are trained without some bags, which
+        takes up to three times as long. None means images with 20 or more held-out bags, and tables in memory with
+        6 to 200 bags of 32 rows or more on average, in a single process. On these, networks are overconfident.
     checkpoint : str or Path, default=None
         A file for the state of the training after each epoch. A fit that finds this file resumes from it, with the
         same result as an uninterrupted fit. It needs an integer ``random_state``.
@@ -513,20 +491,30 @@ class DeepClassifier(LLPClassifier):
             If the training ends in weights that are not finite.
         """
         bags = self._start(bags)
-        refuse_betas(self.betas)
-        refuse_settings_of_optimizer(self)
-        refuse_unsuitable_sizes(self, bags)
+        check_settings(self, bags)
         self.temperature_ = 1.0
         self.prior_ = bags.prior
-        fabric = self._fabric()
-        ranks = Ranks(fabric)
-        seed = ranks.from_first(self._seed)
-        training, held_out_bags = split_bags(self, bags, held_out, seed, ranks)
-        calibrates = self._calibrates(training)
+        recipe, seed = find_recipe(self), self._seed()
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            objective = self._objective(bags, fabric)
-        plan = make_plan(self, bags, seed)
+            networks = self._fresh_networks(recipe, bags)
+            fabric = self._launch(recipe, networks["classifier"])
+            ranks = Ranks(fabric)
+            if (
+                shared := ranks.from_first(lambda: seed)
+            ) != seed:  # without random_state, ranks draw different ones
+                seed = shared
+                torch.manual_seed(seed)
+                networks = self._fresh_networks(recipe, bags)
+            objective = self._objective(recipe, networks, bags, fabric)
+        training, held_out_bags = split_bags(self, bags, held_out, seed, ranks)
+        calibrate = plan_calibration(self, training, held_out_bags, self._fewest_bags(bags), seed)
+        plan = make_plan(self, recipe, bags, seed)
+
+        def run_monitor(classifier: nn.Module) -> Mapping[str, float]:
+            self.classifier_ = classifier
+            return monitor(self) if monitor else {}
+
         with make_listeners(self, plan, ranks) as listeners:
             classifier, history = train(
                 objective,
@@ -535,81 +523,74 @@ class DeepClassifier(LLPClassifier):
                 fabric,
                 held_out=held_out_bags,
                 correction=self._apply_temperature,
-                monitor=None if monitor is None else partial(self._run_monitor, monitor),
+                monitor=None if monitor is None else run_monitor,
                 checkpoint=make_checkpoint(self, bags, held_out),
                 listeners=listeners,
             )
         self.history_ = EpochHistory(history)
         self._keep(classifier, objective)
         refuse_lost(type(self).__name__, self._weights())
-        if calibrates:
-            self._say(f"calibrating, about {2 * sum(row['seconds'] for row in history):.0f} s")
-            self.temperature_ = fit_temperature(self, training, held_out_bags, seed)
+        if calibrate is not None:
+            self.temperature_ = calibrate(sum(row["seconds"] for row in history))
         return self._finish(bags)
 
     def _refuse_weights(self, bags: Bags) -> None:
         super()._refuse_weights(bags)
-        if bags.uneven_weights is None and bags.uneven_bag_weights is None:
-            return
-        if self.bag_loss() is not proportion_loss:
-            raise ValueError('rows or bags have weights, which only proportion_loss="exact" respects')
-        if unweighted := [term for term in self.terms() if term.weight > 0]:
-            term = type(unweighted[0]).__name__
-            raise ValueError(f"rows or bags have weights, which the term {term} does not respect: leave it out")
-        if self.mini_bag_size is not None:
-            raise ValueError("mini_bag_size does not support weights of rows or bags: leave it at None")
+        if bags.uneven_weights is not None or bags.uneven_bag_weights is not None:
+            self._require_exact_loss("rows or bags have weights", self.weighted_terms())
 
     def _refuse_partial(self, bags: Bags) -> None:
         super()._refuse_partial(bags)
-        if bags.share_constraints is None:
-            return
+        if bags.share_constraints is not None:
+            needing = [term for term in self.weighted_terms() if term.needs_proportions]
+            self._require_exact_loss("less is known than all shares", needing)
+
+    def _require_exact_loss(self, what: str, unsuitable: list[InstanceTerm]) -> None:
+        """Refuse losses, terms and samples that cannot learn from such bags."""
         if self.bag_loss() is not proportion_loss:
-            raise ValueError('less is known than all shares, from which only proportion_loss="exact" learns')
-        if needing := [term for term in self.terms() if term.weight > 0 and term.needs_proportions]:
-            term = type(needing[0]).__name__
-            raise ValueError(f"less is known than all shares, which the term {term} needs: leave it out")
+            raise ValueError(f'{what}, from which only proportion_loss="exact" learns')
+        if unsuitable:
+            raise ValueError(
+                f"{what}, which the term {type(unsuitable[0]).__name__} does not support: leave it out"
+            )
         if self.mini_bag_size is not None:
-            raise ValueError("less is known than all shares: leave mini_bag_size at None")
+            raise ValueError(f"{what}: leave mini_bag_size at None")
 
     @abstractmethod
-    def _objective(self, bags: Bags, fabric: Fabric) -> Objective:
-        """Networks, optimisers and losses for these bags."""
+    def _objective(self, recipe: Pair, networks: dict[str, nn.Module], bags: Bags, fabric: Fabric) -> Objective:
+        """The networks with their optimizers, and the losses for these bags."""
 
-    def _fresh_networks(self, bags: Bags) -> dict[str, nn.Module]:
+    def _fresh_networks(self, recipe: Pair, bags: Bags) -> dict[str, nn.Module]:
         """Untrained networks for these bags, whose classifier tells instances apart; a warning if it does not.
 
         A network of ours that is made here is settled on some of the instances; a module that the user made starts
         from its own weights.
         """
-        networks = self._networks(Scaling.from_instances(bags.instances, bags.uneven_weights))
-        classifier = networks["classifier"]
-        if not isinstance(self.classifier, nn.Module):
+        networks = self._networks(recipe, Scaling.from_instances(bags.instances, bags.uneven_weights))
+        classifier, shown = networks["classifier"], as_tensor(sample_rows(bags.instances, _SETTLED_ON))
+        is_ours = not isinstance(self.classifier, nn.Module)
+        if is_ours:
             scaling, network = cast(nn.Sequential, classifier)
             with torch.no_grad():
                 learn_patches(network, scaling(as_tensor(sample_rows(bags.instances, _PATCHES_OF))))
-        shown = as_tensor(sample_rows(bags.instances, _SETTLED_ON))
-        set_image_scale(
-            classifier, find_recipe(self).coarsest if choose_coarse_until(self) > 0 else 1.0
-        )  # as it sees them first
-        if not isinstance(self.classifier, nn.Module) and keeps_own_weights(classifier):
+        if recipe.coarse_until > 0:  # settled on images as it sees them first
+            set_image_scale(classifier, recipe.coarsest)
+        if is_ours and keeps_own_weights(classifier):
             settle_weights(classifier, shown)
         alike = fit_warnings.warn_if_all_alike(shown.numpy())
         fit_warnings.warn_of_training(alike or fit_warnings.warn_of_lost_signal(signal_spread(classifier, shown)))
         set_image_scale(classifier, 1.0)
         return networks
 
-    def _fabric(self) -> Fabric:
-        """Of the device and the precision that are asked for, or that suit the network."""
-        device = select_device(self.device)
-        with torch.random.fork_rng(devices=[]):
-            network = self._classifier()
-        shape = self.instance_shape_
-        smallest = small_shape(shape, find_recipe(self).coarsest) if choose_coarse_until(self) > 0 else shape
-        return launch_ranks(device, choose_precision(self.precision, network, device, smallest))
+    def _launch(self, recipe: Pair, classifier: nn.Module) -> Fabric:
+        """The device and the precision that are asked for, or that suit the network, in all processes."""
+        device, shape = select_device(self.device), self.instance_shape_
+        smallest = small_shape(shape, recipe.coarsest) if recipe.coarse_until > 0 else shape
+        return launch_ranks(device, choose_precision(self.precision, classifier, device, smallest))
 
-    def _networks(self, scaling: Scaling) -> dict[str, nn.Module]:
+    def _networks(self, recipe: Pair, scaling: Scaling) -> dict[str, nn.Module]:
         """The untrained networks by name; when trained, they are the attributes of that name and an underscore."""
-        return {"classifier": use_channels_last(put_after_scaling(self._classifier(), scaling))}
+        return {"classifier": use_channels_last(put_after_scaling(self._classifier(recipe), scaling))}
 
     def restore_training(self, weights: Mapping[str, Array]) -> None:
         """Make what training left: the networks, from the settings and from saved weights, and the history.
@@ -621,7 +602,7 @@ class DeepClassifier(LLPClassifier):
         """
         shift, scale = (weights[f"classifier_.0.{name}"] for name in ("shift", "scale"))
         with torch.random.fork_rng(devices=[]):
-            networks = self._networks(Scaling(shift, scale))
+            networks = self._networks(find_recipe(self), Scaling(shift, scale))
         for name, network in networks.items():
             prefix = f"{name}_."
             of_it = {
@@ -657,40 +638,34 @@ class DeepClassifier(LLPClassifier):
         """What is predicted where the classifier says this: the same, but for the temperature."""
         return apply_temperature(posteriors, self.temperature_)
 
-    def _say(self, what: str) -> None:
-        if self.verbose and processes()[0] == 1:
-            print(f"{type(self).__name__}: {what}", file=sys.stderr)
+    def report_phase(self, what: str) -> None:
+        """Print what begins, if ``verbose``.
 
-    def _calibrates(self, training: BagDataset) -> bool:
-        bags, fewest = training.bags, fewest_to_calibrate(self._fewest_bags(training.bags))
-        if self.calibrate is None:
-            enough = few_large_bags(bags) and len(training) >= fewest
-            return processes()[0] == 1 and bags.share_constraints is None and enough
-        if self.calibrate and len(training) < fewest:
-            raise ValueError(f"calibrate=True needs {fewest} bags at least, here are {len(training)}")
-        if self.calibrate and processes()[0] > 1:
-            raise ValueError("calibrate=True trains in one process alone: set calibrate=False")
-        return self.calibrate
+        Parameters
+        ----------
+        what : str
+            The phase, and about how long it takes.
+        """
+        if self.verbose:
+            print(f"{type(self).__name__}: {what}", file=sys.stderr)
 
     def _fewest_bags(self, bags: Bags) -> int:
         """How many bags the method needs to learn from."""
         return 1
 
-    def _classifier(self) -> nn.Module:
+    def _classifier(self, recipe: Pair) -> nn.Module:
         shape, n_classes = self.instance_shape_, len(self.classes_)
         if isinstance(self.classifier, nn.Module):
             network = copy.deepcopy(self.classifier)
         else:
-            recipe = find_recipe(self)
-            make, activation = self.classifier or recipe.classifier, self.activation or recipe.activation
-            network = make_network("classifier", make, shape, n_classes, ACTIVATIONS[activation])
+            activation = ACTIVATIONS[recipe.activation]
+            network = make_network("classifier", recipe.classifier, shape, n_classes, activation)
             if isinstance(network, PhotoClassifier):
-                network.mirrors = find_augmentation(self) in MIRRORING
+                network.mirrors = recipe.augment in MIRRORING
         check_classifier(network, shape, n_classes)
-        if (coarse := choose_coarse_until(self)) > 0:
-            check_coarse(
-                network, shape, n_classes, coarse, self.epochs or USUAL_EPOCHS, find_recipe(self).coarsest
-            )
+        if recipe.coarse_until > 0:
+            epochs = self.epochs or USUAL_EPOCHS
+            check_coarse(network, shape, n_classes, recipe.coarse_until, epochs, recipe.coarsest)
         if self.max_instances_per_step is not None:
             refuse_batch_norm(network, f"max_instances_per_step={self.max_instances_per_step}")
         if processes()[0] > 1:
@@ -705,13 +680,17 @@ class DeepClassifier(LLPClassifier):
         callable
             A function of logits, bag index and proportions.
         """
-        given = self.proportion_loss
+        given = self._own_loss()
         if isinstance(given, type):
             raise ValueError(f"proportion_loss={given.__name__} is a class: give an object, as {given.__name__}()")
         loss = PROPORTION_LOSSES[given] if isinstance(given, str) else given
         if isinstance(loss, BagLoss) and hasattr(self, "prior_"):  # not yet while settings are checked
             return loss.knowing(tuple(map(float, self.prior_)))
         return loss
+
+    def _own_loss(self) -> str | ProportionLoss:
+        """The loss that is asked for, or that makes the method what it is."""
+        return self.proportion_loss
 
     def terms(self) -> list[InstanceTerm]:
         """List the terms on single instances that are added to the loss of bags.
@@ -723,24 +702,27 @@ class DeepClassifier(LLPClassifier):
         """
         return [*self._own_terms(), *resolve_terms(self.instance_terms)]
 
+    def weighted_terms(self) -> list[InstanceTerm]:
+        """List the terms that have a weight.
+
+        Returns
+        -------
+        list of InstanceTerm
+            Those of :meth:`terms` without the ones that are switched off.
+        """
+        return [term for term in self.terms() if term.weight > 0]
+
     def _own_terms(self) -> list[InstanceTerm]:
         """Those that the method has by itself."""
         return []
-
-    def _fit_to_bags(self, bags: Bags) -> dict[str, Any]:
-        """The terms of an objective, and their scale."""
-        return {
-            "terms": terms_in_training(self, bags),
-            "term_scale": self._loss_scale(bags),
-        }
 
     def _loss_scale(self, bags: Bags) -> float:
         """How many times as large as the cross-entropy of a bag its loss is, and so the weight of other terms."""
         loss = self.bag_loss()
         return float(bags.sizes.mean()) if isinstance(loss, BagLoss) and loss.grows_with_bags else 1.0
 
-    def _player(self, network: nn.Module, fabric: Fabric) -> Player:
-        make = partial(make_optimizer, self, has_norm=mixes_instances(network))
+    def _player(self, recipe: Pair, network: nn.Module, fabric: Fabric) -> Player:
+        make = partial(make_optimizer, self, recipe, has_norm=mixes_instances(network))
         return Player(network, make, fabric, self.max_instances_per_step)
 
     def _make_dataset(self, bags: Bags, which: Rows | None = None, **settings: Any) -> BagDataset:
@@ -751,9 +733,3 @@ class DeepClassifier(LLPClassifier):
         if self.checkpoint is not None and not isinstance(self.random_state, Integral):
             raise ValueError("a checkpoint needs an integer random_state, or the fit could not be continued")
         return int(check_random_state(self.random_state).randint(2**31))
-
-    def _run_monitor(
-        self, monitor: Callable[[Self], Mapping[str, float]], classifier: nn.Module
-    ) -> Mapping[str, float]:
-        self.classifier_ = classifier
-        return monitor(self)

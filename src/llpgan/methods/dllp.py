@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from lightning_fabric import Fabric
 from sklearn.utils._param_validation import Interval, StrOptions
+from torch import nn
 
 from llpgan.bags import Bags
 from llpgan.deep.batches import BagDataset, Rows
@@ -14,10 +15,11 @@ from llpgan.deep.losses import ProportionLoss
 from llpgan.deep.losses.counts import HEADS, CountLoss
 from llpgan.deep.losses.moments import FORMS, MomentLoss
 from llpgan.deep.losses.self_labels import TransportLoss
+from llpgan.deep.networks import Pair
 from llpgan.deep.objectives import Objective, ProportionObjective
 from llpgan.deep.terms import Entropy, InstanceTerm, SelfTraining, Smoothness
 from llpgan.deep.transforms import GroupedBags, MixedBags
-from llpgan.methods.deep import DeepClassifier
+from llpgan.methods.deep import DeepClassifier, terms_in_training
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -77,9 +79,12 @@ class DLLP(DeepClassifier):
     def _own_terms(self) -> list[InstanceTerm]:
         return [Entropy(weight=self.entropy_weight), *super()._own_terms()]
 
-    def _objective(self, bags: Bags, fabric: Fabric) -> Objective:
-        classifier = self._player(self._fresh_networks(bags)["classifier"], fabric)
-        return ProportionObjective(classifier=classifier, **self._fit_to_bags(bags))
+    def _objective(self, recipe: Pair, networks: dict[str, nn.Module], bags: Bags, fabric: Fabric) -> Objective:
+        return ProportionObjective(
+            classifier=self._player(recipe, networks["classifier"], fabric),
+            terms=terms_in_training(self, recipe, bags),
+            term_scale=self._loss_scale(bags),
+        )
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -121,14 +126,7 @@ class MomentMatching(DLLPVariant):
     DLLP : The network with the cross-entropy of bags alone.
     CountLLP : The likelihood of all counts instead of their moments.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llpgan import MomentMatching
-    >>> X = np.arange(40.0)[:, None]
-    >>> y, bag = (X[:, 0] >= 20).astype(int), np.arange(40) // 8
-    >>> MomentMatching(random_state=0).fit(X, y, groups=bag).predict([[3.0], [35.0]])
-    array([0, 1])
+    {example: MomentMatching}
     """
 
     order: int = 8
@@ -142,14 +140,7 @@ class MomentMatching(DLLPVariant):
         "proportion_loss": [StrOptions({"moments"})],
     }
 
-    def bag_loss(self) -> ProportionLoss:
-        """Make the loss of a step's bags.
-
-        Returns
-        -------
-        callable
-            The loss, with the settings of this estimator.
-        """
+    def _own_loss(self) -> ProportionLoss:
         return MomentLoss(self.order, self.form)
 
 
@@ -179,14 +170,7 @@ class CountLLP(DLLPVariant):
     DLLP : The network with the cross-entropy of bags alone.
     MomentMatching : Moments of the counts instead of their likelihood.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llpgan import CountLLP
-    >>> X = np.arange(40.0)[:, None]
-    >>> y, bag = (X[:, 0] >= 20).astype(int), np.arange(40) // 8
-    >>> CountLLP(random_state=0).fit(X, y, groups=bag).predict([[3.0], [35.0]])
-    array([0, 1])
+    {example: CountLLP}
     """
 
     heads: str = "softmax"
@@ -199,14 +183,7 @@ class CountLLP(DLLPVariant):
         "mini_bag_size": [None],
     }
 
-    def bag_loss(self) -> ProportionLoss:
-        """Make the loss of a step's bags.
-
-        Returns
-        -------
-        callable
-            The loss, with the settings of this estimator.
-        """
+    def _own_loss(self) -> ProportionLoss:
         return CountLoss(self.heads)
 
 
@@ -285,14 +262,7 @@ class ROT(DLLPVariant):
     DLLP : The network with the cross-entropy of bags alone.
     LLPVAT : Smoothness on single instances instead of self-training.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llpgan import ROT
-    >>> X = np.arange(40.0)[:, None]
-    >>> y, bag = (X[:, 0] >= 20).astype(int), np.arange(40) // 8
-    >>> ROT(random_state=0).fit(X, y, groups=bag).predict([[3.0], [35.0]])
-    array([0, 1])
+    {example: ROT}
     """
 
     transport_weight: float = 0.4
@@ -312,14 +282,7 @@ class ROT(DLLPVariant):
         "proportion_loss": [StrOptions({"transport"})],
     }
 
-    def bag_loss(self) -> ProportionLoss:
-        """Make the loss of a step's bags.
-
-        Returns
-        -------
-        callable
-            The loss, with the settings of this estimator.
-        """
+    def _own_loss(self) -> ProportionLoss:
         return TransportLoss(
             weight=self.transport_weight,
             hard=self.hard,
@@ -360,14 +323,7 @@ class LLPVAT(DLLP):
     DLLP : The network with the cross-entropy of bags alone.
     ROT : Self-training on single instances instead of smoothness.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llpgan import LLPVAT
-    >>> X = np.arange(40.0)[:, None]
-    >>> y, bag = (X[:, 0] >= 20).astype(int), np.arange(40) // 8
-    >>> LLPVAT(random_state=0).fit(X, y, groups=bag).predict([[3.0], [35.0]])
-    array([0, 1])
+    {example: LLPVAT}
     """
 
     smoothness_weight: float = 0.05
@@ -429,14 +385,7 @@ class LLPDC(DLLPVariant):
     ROT : Soft labels from relaxed optimal transport, on the same view.
     LLPVAT : Smoothness where instances change in the worst direction.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llpgan import LLPDC
-    >>> X = np.arange(40.0)[:, None]
-    >>> y, bag = (X[:, 0] >= 20).astype(int), np.arange(40) // 8
-    >>> LLPDC(random_state=0).fit(X, y, groups=bag).predict([[3.0], [35.0]])
-    array([0, 1])
+    {example: LLPDC}
     """
 
     self_training_weight: float = 0.5
@@ -491,14 +440,7 @@ class MixBag(DLLPVariant):
     DLLP : The network with the cross-entropy of bags alone.
     LLPFC : Another way to make the bags of a step.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llpgan import MixBag
-    >>> X = np.arange(40.0)[:, None]
-    >>> y, bag = (X[:, 0] >= 20).astype(int), np.arange(40) // 8
-    >>> MixBag(random_state=0).fit(X, y, groups=bag).predict([[3.0], [35.0]])
-    array([0, 1])
+    {example: MixBag}
     """
 
     mix_probability: float = 0.5
@@ -543,14 +485,7 @@ class LLPFC(DLLPVariant):
     DLLP : The network with the cross-entropy of bags alone.
     MixBag : Another way to make the bags of a step.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llpgan import LLPFC
-    >>> X = np.arange(40.0)[:, None]
-    >>> y, bag = (X[:, 0] >= 20).astype(int), np.arange(40) // 8
-    >>> LLPFC(random_state=0).fit(X, y, groups=bag).predict([[3.0], [35.0]])
-    array([0, 1])
+    {example: LLPFC}
     """
 
     regroup_every: int = 1

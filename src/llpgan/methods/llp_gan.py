@@ -16,7 +16,7 @@ from torch import nn
 from llpgan.bags import Bags
 from llpgan.deep.chunks import Player
 from llpgan.deep.images import Scaling, put_before_unscaling
-from llpgan.deep.networks import ACTIVATIONS, MakeGenerator, check_generator
+from llpgan.deep.networks import ACTIVATIONS, MakeGenerator, Pair, check_generator
 from llpgan.deep.networks.parts import make_network, use_channels_last
 from llpgan.deep.objectives import (
     CRITICS,
@@ -29,7 +29,7 @@ from llpgan.deep.objectives import (
     Objective,
     critic_head,
 )
-from llpgan.methods.deep import DeepClassifier, find_recipe, make_adam
+from llpgan.methods.deep import DeepClassifier, make_adam, terms_in_training
 from llpgan.utils.arrays import Array
 from llpgan.utils.workers import processes
 
@@ -149,57 +149,45 @@ class LLPGAN(DeepClassifier):
             device = next(self.generator_.parameters()).device  # not the CPU while a monitor looks on
             return self.generator_.eval()(noise.to(device)).cpu().numpy()
 
-    def _objective(self, bags: Bags, fabric: Fabric) -> Objective:
-        networks = self._fresh_networks(bags)
+    def _objective(self, recipe: Pair, networks: dict[str, nn.Module], bags: Bags, fabric: Fabric) -> Objective:
         self.generator_ = networks["generator"]  # so that a monitor can sample from it
         if self.critic is not None:
-            self._refuse_shares()
+            if self.max_instances_per_step is not None or processes()[0] > 1:
+                raise ValueError(
+                    f"critic={self.critic!r} takes a step whole, in one process: chunks need critic=None"
+                )
             networks["critic"] = critic_head(networks["classifier"], self.instance_shape_)
-        players: Any = {name: self._player_named(name, network, fabric) for name, network in networks.items()}
+        adam, at_once = partial(make_adam, self, recipe), self.max_instances_per_step
+        others = {name: network for name, network in networks.items() if name != "classifier"}
         shared: Any = {
-            **self._fit_to_bags(bags),
+            **{name: Player(network, adam, fabric, at_once) for name, network in others.items()},
+            "classifier": self._player(recipe, networks["classifier"], fabric),
+            "terms": terms_in_training(self, recipe, bags),
+            "term_scale": self._loss_scale(bags),
             "proportion_weight": self.proportion_weight or float(bags.sizes.mean()) / self._loss_scale(bags),
-            "fakes_per_instance": self.fakes_per_instance or find_recipe(self).fakes_per_instance,
+            "fakes_per_instance": recipe.fakes_per_instance,
             "noise": self._noise(),
             "noise_size": self.noise_size,
         }
         if self.critic is not None:
             scaling = cast(Scaling, cast(nn.Sequential, networks["classifier"])[0])
-            return CriticObjective(**players, **shared, kind=CRITICS[self.critic], scaling=scaling)
-        return AdversarialObjective(**players, **shared, generator_loss=self._generator_loss())
+            return CriticObjective(**shared, kind=CRITICS[self.critic], scaling=scaling)
+        given = self.generator_loss
+        return AdversarialObjective(**shared, generator_loss=given if callable(given) else GENERATOR_LOSSES[given])
 
-    def _player_named(self, name: str, network: nn.Module, fabric: Fabric) -> Player:
-        """The classifier with its optimizer; the others with Adam."""
-        if name == "classifier":
-            return self._player(network, fabric)
-        return Player(network, partial(make_adam, self), fabric, self.max_instances_per_step)
-
-    def _refuse_shares(self) -> None:
-        """A critic's loss, and its penalty, are of whole steps."""
-        if self.max_instances_per_step is not None or processes()[0] > 1:
-            raise ValueError(f"critic={self.critic!r} takes a step whole, in one process: chunks need critic=None")
-
-    def _networks(self, scaling: Scaling) -> dict[str, nn.Module]:
-        classifier = super()._networks(scaling)
-        return {**classifier, "generator": use_channels_last(put_before_unscaling(self._generator(), scaling))}
+    def _networks(self, recipe: Pair, scaling: Scaling) -> dict[str, nn.Module]:
+        networks, shape = super()._networks(recipe, scaling), self.instance_shape_
+        if isinstance(self.generator, nn.Module):
+            generator = copy.deepcopy(self.generator)
+        else:
+            activation = ACTIVATIONS[self.activation or "leaky_relu"]
+            generator = make_network("generator", recipe.generator, shape, self.noise_size, activation)
+        check_generator(generator, shape, self.noise_size)
+        return {**networks, "generator": use_channels_last(put_before_unscaling(generator, scaling))}
 
     def _keep(self, classifier: nn.Module, objective: Objective) -> None:
         super()._keep(classifier, objective)
         self.generator_ = objective.players["generator"].bare.cpu().eval()
-
-    def _generator(self) -> nn.Module:
-        shape = self.instance_shape_
-        if isinstance(self.generator, nn.Module):
-            network = copy.deepcopy(self.generator)
-        else:
-            make = self.generator or find_recipe(self).generator
-            activation = ACTIVATIONS[self.activation or "leaky_relu"]
-            network = make_network("generator", make, shape, self.noise_size, activation)
-        check_generator(network, shape, self.noise_size)
-        return network
-
-    def _generator_loss(self) -> GeneratorLoss:
-        return self.generator_loss if callable(self.generator_loss) else GENERATOR_LOSSES[self.generator_loss]
 
     def _noise(self) -> Noise:
         return self.noise if callable(self.noise) else NOISES[self.noise]

@@ -10,6 +10,15 @@ tol : float, default={0}
     "own_loss": """\
 proportion_loss : {{"{0}"}}, default="{0}"
     The loss of this method, which cannot be changed.""",
+    "example": """\
+Examples
+--------
+>>> import numpy as np
+>>> from llpgan import {0}
+>>> X = np.arange(40.0)[:, None]
+>>> y, bag = (X[:, 0] >= 20).astype(int), np.arange(40) // 8
+>>> {0}(random_state=0).fit(X, y, groups=bag).predict([[3.0], [35.0]])
+array([0, 1])""",
     "random_state": """\
 random_state : int, RandomState instance or None, default=None
     Controls the randomness of the fit: {0}.

@@ -11,9 +11,8 @@ from llpgan.deep.batches import BagDataset
 from llpgan.deep.chunks import Player
 from llpgan.deep.images import Scaling
 from llpgan.deep.losses import proportion_loss
-from llpgan.deep.losses.smoothness import adversarial_changes, divergence
 from llpgan.deep.objectives import ProportionObjective
-from llpgan.deep.terms import Smoothness, keep_statistics
+from llpgan.deep.terms import Smoothness, adversarial_changes, divergence, keep_statistics
 from tests.plain import plain_mlp
 
 

@@ -40,7 +40,8 @@ def he_weights(network: nn.Module) -> None:
         if not isinstance(layer, _LAYERS + _TRANSPOSED):
             continue
         if isinstance(layer, _TRANSPOSED):
-            _draw_transposed(layer)
+            inputs = layer.in_channels * layer.weight[0, 0].numel() / prod(layer.stride)
+            nn.init.normal_(layer.weight, std=nn.init.calculate_gain("leaky_relu", _SLOPE) / inputs**0.5)
         else:
             nn.init.kaiming_normal_(layer.weight, a=_SLOPE)
         if layer.bias is not None:
@@ -147,11 +148,6 @@ def relative_spread(values: Tensor) -> float:
     values = values.double()
     size = values.square().mean(0).sum().sqrt().item()
     return values.var(0, correction=0).sum().sqrt().item() / size if size > 0 else 0.0
-
-
-def _draw_transposed(layer: nn.ConvTranspose1d | nn.ConvTranspose2d | nn.ConvTranspose3d) -> None:
-    inputs = layer.in_channels * layer.weight[0, 0].numel() / prod(layer.stride)
-    nn.init.normal_(layer.weight, std=nn.init.calculate_gain("leaky_relu", _SLOPE) / inputs**0.5)
 
 
 def _settle_layer(
@@ -355,9 +351,9 @@ def check_classifier(network: nn.Module, shape: Shape, n_classes: int) -> None:
     """
     output = _try_network(network, torch.zeros(2, *shape), f"instances of shape {shape}")
     if not (isinstance(output, tuple) and len(output) == 2 and all(isinstance(part, Tensor) for part in output)):
-        raise TypeError(
-            f"the classifier must return a pair of tensors, logits and features, not {_describe_output(output)}"
-        )
+        parts = f" ({', '.join(type(part).__name__ for part in output)})" if isinstance(output, tuple) else ""
+        given = f"a {type(output).__name__}{parts}"
+        raise TypeError(f"the classifier must return a pair of tensors, logits and features, not {given}")
     logits, features = output
     if logits.shape != (2, n_classes):
         raise ValueError(f"of 2 instances the classifier gave logits {tuple(logits.shape)}, not {(2, n_classes)}")
@@ -386,16 +382,6 @@ def check_generator(network: nn.Module, shape: Shape, noise_size: int) -> None:
     if not isinstance(fakes, Tensor) or fakes.shape != (2, *shape):
         given = tuple(fakes.shape) if isinstance(fakes, Tensor) else type(fakes).__name__
         raise ValueError(f"of 2 rows of noise the generator made {given}, not instances {(2, *shape)}")
-
-
-def _describe_output(output: object) -> str:
-    """The type of an output, and what is in it.
-
-    >>> _describe_output((1, "a"))
-    'a tuple (int, str)'
-    """
-    parts = f" ({', '.join(type(part).__name__ for part in output)})" if isinstance(output, tuple) else ""
-    return f"a {type(output).__name__}{parts}"
 
 
 @torch.no_grad()

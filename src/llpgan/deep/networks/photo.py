@@ -150,7 +150,7 @@ def photo_classifier(shape: Shape, n_classes: int, activation: Activation = gelu
     channels, height, width = image_shape(shape)
     side = min(height, width)
     whitening = Whitening(channels, stride=2 if side >= _STRIDE_FROM else 1)
-    widths = [whitening.filters.out_channels, *[64] * (1 + _doublings(side)), 256, 256]
+    widths = [whitening.filters.out_channels, *[64] * (1 + (side // _GROUP_FROM).bit_length()), 256, 256]
     groups = [_group(*pair, activation) for pair in pairwise(widths)]
     body = nn.Sequential(whitening, activation(), *groups, nn.AdaptiveMaxPool2d(1), nn.Flatten())
     return PhotoClassifier(body, nn.Sequential(nn.Linear(256, n_classes, bias=False), _Times(_LOGIT_SCALE)))
@@ -212,8 +212,3 @@ def _norm(channels: int) -> StepNorm:
     layer = StepNorm(channels, momentum=_STATISTICS_MOMENTUM)
     layer.weight.requires_grad_(False)
     return layer
-
-
-def _doublings(side: int) -> int:
-    """How many groups more than three images of this side need."""
-    return max(0, (side // _GROUP_FROM).bit_length())
