@@ -75,6 +75,7 @@ def test_a_single_bag_cannot_be_held_out(bags):
         split_rows(bags.take_bags([0]), 0.2, random_state=0)
 
 
+@pytest.mark.filterwarnings("default")
 def test_a_model_that_learned_nothing_says_so_at_the_top_of_its_report(capsys, tmp_path, rng):
     """Columns that have nothing to do with the votes."""
     text = (tmp_path / "people.csv").read_text().splitlines()

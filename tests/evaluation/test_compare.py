@@ -198,3 +198,9 @@ def test_overall_shares_know_no_instance(bags):
 def test_what_cannot_be_compared_is_said(bags: Bags, options, message):
     with pytest.raises(ValueError, match=message):
         compare(bags, **options)
+
+
+def test_several_jobs_are_refused_where_torchrun_divides_each_training(bags, monkeypatch):
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with pytest.raises(ValueError, match="n_jobs=2, but torchrun divides each training already"):
+        compare(bags, ["MeanMap"], n_jobs=2)

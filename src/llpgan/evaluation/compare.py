@@ -31,6 +31,7 @@ from llpgan.utils.arrays import Array, to_frame
 from llpgan.utils.files import lock_for_writing
 from llpgan.utils.json_files import matches
 from llpgan.utils.messages import html_table, remove_addresses
+from llpgan.utils.workers import processes
 
 #: Methods from the simplest to the most complex: one convex problem before several, all of them before trees and a
 #: network, and one network before two that play against each other. :attr:`Comparison.simplest` uses this order.
@@ -601,6 +602,8 @@ def compare(
         raise ValueError(f"score={score!r}: must be one of {', '.join(SCORES)}")
     if n_jobs == 0:
         raise ValueError("n_jobs must not be 0: give at least 1, or -1 for one process per core")
+    if n_jobs != 1 and processes()[0] > 1:
+        raise ValueError(f"n_jobs={n_jobs}, but torchrun divides each training already: leave it at 1 there")
     if time_limit is not None and not time_limit > 0:
         raise ValueError(f"a fit cannot end within {time_limit:g} seconds (time_limit): give a number above 0")
     if methods is None:
