@@ -215,9 +215,8 @@ def _progress(console: Console, score: str, folds: int) -> Callable[[Row], None]
         seconds[name] = row["seconds"]
         result = row.get("failed") or f"{score.replace('_', ' ')} {sum(row[score]) / len(row[score]):.4f}"
         left = format_seconds(sum(seconds.values()) * (folds - fold))
-        console.print(
-            f"fold {fold} of {folds}, {name}: {result}; {row['seconds']:.1f} s; {left} left for later folds"
-        )
+        rest = f"; {left} left for later folds" if fold < folds else ""
+        console.print(f"fold {fold} of {folds}, {name}: {result}; {row['seconds']:.1f} s{rest}")
 
     return show
 

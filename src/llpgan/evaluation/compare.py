@@ -474,7 +474,7 @@ def _mean_by_bag(rows: Sequence[Row], score: str) -> NDArray[np.float64]:
     return np.bincount(place, values) / np.bincount(place)
 
 
-_HEAD = ("method", "score", "worse than the best by", "seconds a fold", "")
+_HEAD = ("method", "score", "worse by", "s per fold", "")
 SCORES_IN_WORDS = {
     "cross_entropy": "cross-entropy of held-out bags",
     "total_variation": "bag error (total variation) of held-out bags",
@@ -489,7 +489,10 @@ def as_cells(comparison: Comparison) -> list[tuple[str, ...]]:
 
 def as_table(comparison: Comparison) -> Table:
     """For a terminal."""
-    table = Table(*_HEAD, title=SCORES_IN_WORDS[comparison.score].capitalize(), title_justify="left")
+    title = f"{SCORES_IN_WORDS[comparison.score].capitalize()}, the best method first"
+    table = Table(*_HEAD, title=title, title_justify="left")
+    for column in table.columns[:-1]:
+        column.no_wrap = True
     for cells in as_cells(comparison):
         table.add_row(*cells)
     return table
@@ -527,7 +530,7 @@ def remark(comparison: Comparison, result: Result) -> str:
     if result.name == comparison.chosen:
         return "chosen"
     if result.name == OVERALL:
-        return "baseline that ignores the features"
+        return "baseline"
     return "near the best" if comparison.is_near(result.name) else ""
 
 
