@@ -13,7 +13,7 @@ people with a model.
 # counts are drawn from known rates, so that the estimates can be compared with the truth.
 import numpy as np
 
-from llpgan.evaluation import GroupCounts, shares_from_counts
+from llpgan.ecological import GroupCounts, shares_from_counts
 
 rng = np.random.default_rng(0)
 rates = {"young": 0.70, "old": 0.35}  # the share of each group that votes for Lee
@@ -44,8 +44,8 @@ for rate in rates.values():
 # ---------------------
 # The election of 2016: the vote of people with and without a college degree, from the results of states alone.
 from llpgan import BagLogistic
-from reproduction.datasets import load_election
-from llpgan.evaluation import shares_by
+from llpgan.data.election import load_election
+from llpgan.ecological import shares_by
 
 election = load_election()
 model = BagLogistic(n_resamples=5, random_state=0).fit_bags(election.bags)

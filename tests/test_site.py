@@ -91,3 +91,9 @@ def test_a_method_page_says_when_to_use_it_before_its_equation_and_ends_with_ref
 def test_pages_of_results_have_titles_of_their_own():
     titles = [page.read_text().partition("\n")[0] for page in (ROOT / "results").glob("*.md")]
     assert sorted(set(titles)) == sorted(titles)
+
+
+@pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.py")), ids=lambda example: example.stem)
+def test_an_example_needs_nothing_that_is_not_in_the_wheel(example):
+    imported = re.findall(r"^ *(?:from|import) (\w+)", example.read_text(), re.MULTILINE)
+    assert not {"reproduction", "benchmarks", "tests", "tools"} & set(imported)

@@ -190,7 +190,10 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ndarray of shape (n_samples, n_classes)
             The probabilities, with the classes in the order of ``classes_``.
         """
-        return self.predict_encoded(self.encode(X))
+        with warnings.catch_warnings():
+            if isinstance(X, Bags):  # of the columns of the training, though scikit-learn sees an array
+                warnings.filterwarnings("ignore", "X does not have valid feature names")
+            return self.predict_encoded(self.encode(X))
 
     def predict_encoded(self, instances: Any) -> Array:
         """Predict the probability of each class for instances that are already encoded.
