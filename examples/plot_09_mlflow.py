@@ -3,7 +3,7 @@ Tracking runs with MLflow
 =========================
 
 MLflow keeps parameters, metrics by epoch and files of each run. A monitor that ``fit_bags`` calls after each
-epoch is all that is needed. This example needs ``pip install mlflow-skinny``.
+epoch is all that is needed. This example needs ``pip install mlflow-skinny sqlalchemy alembic``.
 """
 
 # %%
