@@ -9,7 +9,7 @@ import pytest
 
 from llpgan import AutoLLP, BagBoosting, Bags, MarginalLogistic, MeanMap, load, save
 from llpgan.cli import main
-from llpgan.methods.boosting import read_trees, tree_scores
+from llpgan.methods.trees import read_trees, tree_scores
 from llpgan.tables import open_rows, read_table
 from llpgan.utils.files import lock_for_writing, refuse_same_outputs
 

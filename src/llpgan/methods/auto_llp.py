@@ -127,7 +127,15 @@ class AutoLLP(LLPClassifier):
             for (model, seconds), weight, loss in zip(trained, weights.tolist(), losses, strict=True)
         ]
         self.models_, self.weights_ = [model for model, _ in trained], weights
-        self.chosen_ = "; ".join([*map(_describe_part, self.tried_), *without])
+        parts = []
+        for row in self.tried_:
+            loss = row["held_out_loss"]
+            known = "" if loss is None else f", cross-entropy of held-out bags {loss:.4f}"
+            left_out = "" if row["left_out"] is None else f", {row['left_out']}"
+            parts.append(
+                f"{row['method']} with weight {row['weight']:.2f}{known}, {row['seconds']:.1f} s{left_out}"
+            )
+        self.chosen_ = "; ".join([*parts, *without])
         return self._finish(bags)
 
     def _train(self, bags: Bags, deadline: float) -> tuple[list[tuple[Any, float]], list[str]]:
@@ -215,9 +223,3 @@ def _describe_left_out(model: LLPClassifier, usual: BagLogistic) -> str | None:
     if usual.refine and not model.refine:
         left_out.append("no refinement")
     return f"{' and '.join(left_out)} by the time limit" if left_out else None
-
-
-def _describe_part(row: dict[str, Any]) -> str:
-    loss = "" if row["held_out_loss"] is None else f", cross-entropy of held-out bags {row['held_out_loss']:.4f}"
-    left_out = "" if row["left_out"] is None else f", {row['left_out']}"
-    return f"{row['method']} with weight {row['weight']:.2f}{loss}, {row['seconds']:.1f} s{left_out}"

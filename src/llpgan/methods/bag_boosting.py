@@ -16,16 +16,15 @@ from llpgan.methods.boosting import (
     Ensemble,
     LabelShiftLoss,
     ShiftLoss,
-    TreeGrower,
     boost,
     boosting_rows,
     class_probabilities_from,
     held_out_parts,
     number_copies,
-    tree_scores,
 )
 from llpgan.methods.diagnostics import shift_evidence
 from llpgan.methods.linear import ClassicalClassifier, one_blas_thread
+from llpgan.methods.trees import TreeGrower, tree_scores
 from llpgan.utils.arrays import Array
 from llpgan.utils.workers import find_workers, train_together
 
@@ -173,7 +172,8 @@ class BagBoosting(ClassicalClassifier):
         started = time.perf_counter()
         bags = self._start(bags)
         _refuse_constraints(self.monotonic_cst, bags)
-        _refuse_label_shift(self.bag_shift, bags)
+        if self.bag_shift == "label" and bags.share_constraints is not None:
+            raise ValueError('bag_shift="label" needs all shares of each bag, without noise; "covariate" does not')
         self._learn_scales(bags)
         with one_blas_thread():
             self.bag_shift_ = self._shift(bags)
@@ -209,16 +209,18 @@ class BagBoosting(ClassicalClassifier):
     def _rows(self, instances: Array) -> Array:
         return self._features(instances).array()
 
-    def _grower(self, rows: Array, n_rows: int) -> TreeGrower:
-        least = max(_LEAST_ROWS, min(_MOST_ROWS, n_rows // _LEAVES_OF_ROWS))
-        share = min(1.0, max(self.max_features, _FEWEST_FEATURES / rows.shape[1]))
-        return TreeGrower(rows, self.max_leaves, self.min_rows or least, share, self.monotonic_cst)
-
     def _fit_ensemble(self, bags: Bags, started: float) -> Ensemble:
         seed = find_workers().from_first(lambda: int(check_random_state(self.random_state).randint(2**31)))
         by_bag = self.bag_shift_ == "covariate"
         rows = boosting_rows(bags, self._rows, lambda part: self._loss(part, bags), units_are_bags=by_bag)
-        grower = self._grower(rows.split_features(), len(bags.bag_index))
+        split_features, n_rows = rows.split_features(), len(bags.bag_index)
+        grower = TreeGrower(
+            split_features,
+            self.max_leaves,
+            self.min_rows or max(_LEAST_ROWS, min(_MOST_ROWS, n_rows // _LEAVES_OF_ROWS)),
+            min(1.0, max(self.max_features, _FEWEST_FEATURES / split_features.shape[1])),
+            self.monotonic_cst,
+        )
         self.can_split_ = grower.can_split
         return boost(
             rows,
@@ -258,11 +260,6 @@ class BagBoosting(ClassicalClassifier):
             for start, trees in zip(self.starts_, self.trees_, strict=True)
         ]
         return np.mean(each, axis=0)
-
-
-def _refuse_label_shift(bag_shift: str, bags: Bags) -> None:
-    if bag_shift == "label" and bags.share_constraints is not None:
-        raise ValueError('bag_shift="label" needs all shares of each bag, without noise; "covariate" does not')
 
 
 def _refuse_constraints(given: Sequence[int] | None, bags: Bags) -> None:

@@ -17,11 +17,11 @@ from llpgan.methods.auto_llp import AutoLLP
 from llpgan.methods.bag_boosting import BagBoosting
 from llpgan.methods.bag_logistic import BagLogistic
 from llpgan.methods.base import LLPClassifier
-from llpgan.methods.boosting import Tree, read_trees
 from llpgan.methods.inv_cal import KernelSigmoid
 from llpgan.methods.kernels import Kernel, KernelMap, NamedKernel
 from llpgan.methods.linear import BinaryClassifier, ClassicalClassifier, Sigmoid
 from llpgan.methods.mean_map import AlternatingMeanMap, MeanMap, outputs_to_classes
+from llpgan.methods.trees import Tree, read_trees
 from llpgan.tables.embedding import FeatureEncoder, load_encoder_backbone
 from llpgan.tables.encode import Category, ColumnEncoder, Date, Number, TableEncoder
 from llpgan.utils.arrays import Array
