@@ -20,7 +20,7 @@ from llpgan.methods.refinement import mixture_weights
 from llpgan.utils.arrays import Array
 from llpgan.utils.workers import find_workers, train_together
 
-_LEAST_RESAMPLES = 3
+_LEAST_RESAMPLES, _TIMED_RESAMPLES = 3, 10  # side by side, one resample alone takes as long as several
 _SHARE_FOR_TREES, _LEAST_SECONDS = 2 / 3, 1e-3  # of the time limit
 _FEWEST_BAGS = 10  # for trees, under covariate shift
 _FOR_FEW_BAGS = {"n_resamples": 20, "tol": 1e-3}  # a search that ends early does not get to their noise
@@ -187,8 +187,8 @@ def _fit_in_time(
         clock = find_workers().from_first  # of several workers, the clock of the first one counts
         if clock(time.perf_counter) >= deadline and not needed:
             return None
-        _, each = _fit_part(clone(linear).set_params(n_resamples=1, refine=False), bags)
-        n_possible = clock(lambda: int(max(0.0, deadline - time.perf_counter()) / each))
+        _, seconds = _fit_part(clone(linear).set_params(n_resamples=_TIMED_RESAMPLES, refine=False), bags)
+        n_possible = clock(lambda: int(_TIMED_RESAMPLES * max(0.0, deadline - time.perf_counter()) / seconds))
         if n_possible < _LEAST_RESAMPLES and not needed:
             return None
         if n_possible < linear.n_resamples + _COST_OF_REFINEMENT:
