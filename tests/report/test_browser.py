@@ -49,7 +49,7 @@ def check_the_table_of_bags(found):
     """It is sorted by a click, text upwards and numbers downwards at first, and searched."""
     order, errors = found["sorted"]["Error"]
     assert order == "ascending"  # after two clicks
-    assert errors == sorted(errors, key=lambda error: float(error.removesuffix(" %")))
+    assert errors == sorted(errors, key=lambda error: float(error.removesuffix("\u00a0%")))
     assert errors[0] != errors[-1]
     order, names = found["sorted"]["Bag"]
     assert order == "ascending"

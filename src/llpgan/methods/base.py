@@ -190,10 +190,7 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ndarray of shape (n_samples, n_classes)
             The probabilities, with the classes in the order of ``classes_``.
         """
-        with warnings.catch_warnings():
-            if isinstance(X, Bags):  # of the columns of the training, though scikit-learn sees an array
-                warnings.filterwarnings("ignore", "X does not have valid feature names")
-            return self.predict_encoded(self.encode(X))
+        return (self.predict_encoded if isinstance(X, Bags) else self._predict_instances)(self.encode(X))
 
     def predict_encoded(self, instances: Any) -> Array:
         """Predict the probability of each class for instances that are already encoded.
@@ -213,6 +210,12 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ValueError
             If the instances do not have the shape of the training instances, or a value is not finite.
         """
+        with warnings.catch_warnings():  # encoded columns are known by their places, not by names
+            warnings.filterwarnings("ignore", "X does not have valid feature names")
+            return self._predict_instances(instances)
+
+    def _predict_instances(self, instances: Any) -> Array:
+        """Check instances and predict the probability of each class."""
         check_is_fitted(self, "classes_")
         if len(self.instance_shape_) > 1:  # images, whose channels scikit-learn would call features
             self._refuse_other_shape(np.shape(instances))
