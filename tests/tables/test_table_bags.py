@@ -232,7 +232,7 @@ WRONG_PEOPLE = {
     "the bag as a feature": (
         FINE,
         dict(columns=Columns(only="state")),
-        "{people}: column 'state' is the bag or the",
+        "{people}: column 'state' is the bag, the label or the weight",
     ),
     "unknown bag of two": (FINE, dict(bag=["state", "county"]), "{people} has no column 'county'; there are"),
     "bag without proportions": (FINE + "Utah,3\n", {}, "bag 'Utah' of {people} has no row in {results}"),

@@ -50,7 +50,9 @@ def refuse_bad_config(path: Path) -> None:
     try:
         text = path.read_text(encoding="utf-8")
         _refuse_growing(text)
-        _load(text)  # which knows no objects of Python
+        options = _load(text)  # which knows no objects of Python
+        if not isinstance(options, dict):
+            raise ValueError("holds no options: lines such as bag: state would be right")
     except UnicodeDecodeError:
         raise ValueError(f"--config: {path} is not text in UTF-8") from None
     except yaml.YAMLError as error:

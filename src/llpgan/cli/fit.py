@@ -233,6 +233,10 @@ def fit(
     arguments = {name: value for name, value in locals().items() if name not in ("cluster", "workers", "tables")}
     refuse_idle_names(label_names, tables)
     refuse_idle_groups(by, report, tables)
+    if time_limit is not None and not time_limit > 0:
+        raise ValueError(f"--time_limit is a number of seconds above 0, got {time_limit:g}")
+    if time_limit is not None and method is not None:
+        raise ValueError("--time_limit is for the default method: leave it out, or see --method.time_limit")
     if cluster is not None:
         run_on_cluster(fit, arguments | tables, cluster, workers)
         return load(out)

@@ -91,6 +91,7 @@ _KINDS = {
 }
 _ALLOCATION_FAILED = re.compile("bad_alloc|can't allocate memory|malloc of size")  # as C++, torch and Arrow say it
 _HELP = ("--help", "-h")
+_LARGEST_SEED = 2**32 - 1  # of numpy
 _BAD_INPUT, _BAD_USAGE, _INTERRUPTED, _NOBODY_READS = 1, 2, 130, 141
 
 
@@ -163,6 +164,7 @@ def _run_command(given: list[str]) -> int:
         return _no_command(name)
     try:
         with warnings.catch_warnings():  # a caller in Python keeps its own way to show them
+            warnings.simplefilter("default", UserWarning)  # ours are notes, whatever PYTHONWARNINGS says
             warnings.showwarning = partial(_as_note, name)
             result = _run(name, words)
     except ArgumentError as error:
@@ -213,6 +215,12 @@ def _arguments(name: str, function: Callable[..., Any], words: list[str]) -> dic
         if isinstance(path, str):
             refuse_input(Path(path), configs)
     refuse_same_outputs(outputs)
+    for option, path in outputs.items():
+        if isinstance(path, str) and not path.strip():
+            raise ValueError(f"--{option} is an empty text: a path would be right")
+    seed = arguments.get("random_state")
+    if seed is not None and not 0 <= seed <= _LARGEST_SEED:
+        raise ValueError(f"--random_state must be a whole number from 0 to {_LARGEST_SEED}, got {seed}")
     return arguments
 
 

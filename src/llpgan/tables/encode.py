@@ -283,7 +283,7 @@ class Columns:
                 raise ValueError(f"no column {name!r}{did_you_mean(name, available)}")
         for name in (*(self.only or ()), *self._listed_columns()):
             if name in reserved:
-                raise ValueError(f"column {name!r} is the bag or the label, which cannot be a feature")
+                raise ValueError(f"column {name!r} is the bag, the label or the weight, which cannot be a feature")
         wanted = available if self.only is None else {*self.only, *self._listed_columns()}
         return [name for name in available if name in wanted and name not in {*self.drop, *reserved}]
 

@@ -720,18 +720,19 @@ def _line_blocks(path: Path, delimiter: str, size: int) -> Iterator[bytes]:
     """Whole lines, each time below the header."""
     line, lines = _field_patterns(delimiter)
     with pa.input_stream(path) as stream:  # which also unpacks
-        header, rest = b"", b""
+        header, rest, is_empty = b"", b"", True
         while data := stream.read(size):
             data = rest + data
             if not header and (first := line.match(data)):
                 header, data = data[: first.end()], data[first.end() :]
             end = _end(lines, data) if header else 0
             if end:
+                is_empty = False
                 yield header + data[:end]
             rest = data[end:]
             if len(rest) > _LONGEST_LINE:
                 raise ValueError(f"{path} has a line of more than {_LONGEST_LINE:,} bytes: is a quote not closed?")
-        if rest or not header:
+        if rest or is_empty:
             yield header + rest
 
 

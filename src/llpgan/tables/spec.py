@@ -110,6 +110,8 @@ class TableSpec:
             check_class_columns(self.classes)
         if self.long is not None and len(check_names(self.long, "long")) != 2:
             raise ValueError(f"long names two columns, that of the class and that of its share, got {self.long!r}")
+        if both := {*map(str, self.long or ())} & {*self.bag_ids}:
+            raise ValueError(f"column {min(both)!r} is given as bag and as class or share (long)")
         if self.columns is not None and not isinstance(self.columns, Columns):
             raise TypeError(
                 f"columns must be Columns of llpgan.tables, such as Columns(drop=['name']), "
@@ -156,21 +158,21 @@ class TableSpec:
     @property
     def counts_labels(self) -> bool:
         """Whether labels are counted, because neither proportions nor counts are given."""
-        if self.proportions is not None and self.counts is not None:
-            raise ValueError("give either proportions or counts, and not both")
-        bounds = self.lower is not None or self.upper is not None
-        if bounds and (self.proportions is not None or self.counts is not None):
-            raise ValueError("give either proportions (or counts) or bounds, and not both")
-        none = self.proportions is None and self.counts is None and not bounds
+        none = not self.tables_of_bags
         if none and self.label is None:
             raise ValueError("the classes' shares are not known: give proportions, counts, or a label to count")
         return none
 
     @property
     def tables_of_bags(self) -> dict[str, Any]:
-        """The tables with one row per bag that are given, by option."""
+        """The tables with one row per bag that are given, by option; refused if they exclude each other."""
         given = {name: getattr(self, name) for name in ("proportions", "counts", "lower", "upper")}
-        return {name: table for name, table in given.items() if table is not None}
+        given = {name: table for name, table in given.items() if table is not None}
+        if given.keys() >= {"proportions", "counts"}:
+            raise ValueError("give either proportions or counts, and not both")
+        if given.keys() & {"proportions", "counts"} and given.keys() & {"lower", "upper"}:
+            raise ValueError("give either proportions (or counts) or bounds, and not both")
+        return given
 
     def bag_columns(self, stream: RowStream) -> list[str]:
         """Return the columns that say which bag a row belongs to.
