@@ -129,6 +129,36 @@ def test_searches_stop_and_go_on_as_in_one_go(rng):
     )
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_small_steps_never_raise_the_loss_and_end_at_its_minimum(n_classes, rng):
+    bags = draw_bags(rng, n_classes)
+    bags = replace(bags, weights=rng.random(120) + 0.1, bag_weights=rng.random(10) + 0.1)
+    start = rng.normal(size=(1, 1 if n_classes == 2 else 3, 4))
+    weights = bags.bag_weights[None]
+    loss = TiltedCrossEntropies(
+        bags, whole_blocks(bags), bags.proportions, weights, np.array([1.0]), np.array([0.1])
+    )
+    values = []
+    for rounds in (1, 2, 4, 8, 16, 400):
+        settings = Refinement(1.0, rounds=rounds, penalty=0.1, small_steps=True)
+        (points,) = refine_linear(bags, whole_blocks(bags), start, [], [settings])
+        values.append(loss(points.reshape(1, -1), np.array([0]))[0][0])
+    assert np.all(np.diff(values) < 1e-6)
+    (searched,) = refine_linear(bags, whole_blocks(bags), start, [], [Refinement(1.0, 400, 0.1)])
+    assert values[-1] == pytest.approx(loss(searched.reshape(1, -1), np.array([0]))[0][0], abs=1e-4)
+
+
+def test_held_out_bags_choose_from_given_refinements(rng, tmp_path):
+    bags = draw_bags(rng, 3, n_rows=240, distance=4.0)
+    given = (Refinement(1.0, penalty=10.0), Refinement(1.5, penalty=0.01, small_steps=True))
+    model = BagLogistic(refine=given, n_resamples=5, random_state=0).fit_bags(bags)
+    assert model.refinement_ == given[1]
+    save(model, tmp_path / "model")
+    assert load(tmp_path / "model").refine == given
+    with pytest.raises(ValueError, match="refine must be True, False, a Refinement or several"):
+        BagLogistic(refine=[1.5]).fit_bags(bags)
+
+
 def test_clusters_are_found_from_few_bags(rng):
     """Two clouds far apart, in six bags: the refined classifier separates rows that plain fits confuse."""
     labels = rng.integers(2, size=600)
@@ -198,7 +228,7 @@ def test_one_candidate_is_used_in_any_case(rng):
     bags = draw_bags(rng, 2)
     parts = np.array_split(np.arange(10), 5)
     starts = 0.1 * rng.normal(size=(5, 2, 1, 4))
-    refined = choose_refined(bags, whole_blocks(bags), starts, parts, [Refinement(1.0, rounds=5)])
+    refined = choose_refined(bags, whole_blocks(bags), starts, parts, Refinement(1.0, rounds=5))
     assert refined.refinement == Refinement(1.0, rounds=5)
     assert refined.points.shape == (6, 1, 4)
 

@@ -16,6 +16,7 @@ from llpgan.bags.on_disk import is_stored
 from llpgan.evaluation.compare import OVERALL, Comparison, Result, compare, set_seed
 from llpgan.methods import estimator_class
 from llpgan.methods.base import LLPClassifier
+from llpgan.methods.refinement import FEATURE_CANDIDATES
 from llpgan.tables.embedding import FeatureEncoder
 from llpgan.tables.images import ImageEncoder
 from llpgan.utils.arrays import Array
@@ -67,7 +68,7 @@ def feature_method() -> LLPClassifier:
     of such features, so that a refinement is tried on held-out bags.
     """
     method: LLPClassifier = estimator_class("BagLogistic")(
-        C=10.0, standardize=False, n_components=256, n_resamples=5, refine=True
+        C=10.0, standardize=False, n_components=256, n_resamples=0, refine=FEATURE_CANDIDATES
     )
     return method
 

@@ -139,10 +139,11 @@ class BagLogistic(ClassicalClassifier):
         If there are more columns than this, the classifiers are fitted to so many principal components, which is
         quicker. All components have one scale, so that the penalty keeps the classifiers to the strong ones. For
         features of pretrained networks, with ``standardize=False``. None means all columns.
-    refine : bool or Refinement, default=False
+    refine : bool, Refinement or sequence of Refinement, default=False
         Whether to refine the classifiers. True means that held-out bags choose: one refinement if it is clearly
         better, else the mean of the classifiers with and without refinements, with weights that match these bags.
-        This needs at least ten bags. A ``Refinement`` is used in any case.
+        This needs at least ten bags. A ``Refinement`` is used in any case; of several, the
+        best on held-out bags if it is better at all.
     {tol: 1e-4}
     {random_state: the bootstrap samples of the bags, and the held-out parts}
     {inherited}
@@ -184,7 +185,7 @@ class BagLogistic(ClassicalClassifier):
     n_resamples: int = 100
     limit: float | None = 3.0
     n_components: int | None = None
-    refine: bool | Refinement = False
+    refine: bool | Refinement | Sequence[Refinement] = False
     tol: float = 1e-4
     random_state: int | np.random.RandomState | None = None
 
@@ -198,7 +199,7 @@ class BagLogistic(ClassicalClassifier):
         "n_resamples": [Interval(Integral, 0, None, closed="left")],
         "limit": [Interval(Real, 0, None, closed="neither"), None],
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
-        "refine": ["boolean", Refinement],
+        "refine": ["boolean", Refinement, tuple, list],
         "tol": [Interval(Real, 0, None, closed="neither")],
         "random_state": ["random_state"],
     }
@@ -217,6 +218,8 @@ class BagLogistic(ClassicalClassifier):
         Self
             The fitted estimator.
         """
+        if isinstance(self.refine, tuple | list) and not all(isinstance(each, Refinement) for each in self.refine):
+            raise ValueError(f"refine must be True, False, a Refinement or several of them, got {self.refine!r}")
         bags = self._start(bags)
         self._learn_scales(bags)
         if self.n_components is not None and np.prod(bags.instances.shape[1:]) > self.n_components:
@@ -257,8 +260,13 @@ class BagLogistic(ClassicalClassifier):
             draws = np.concatenate(samples)
         points = self._solve(bags, blocks, draws)
         starts = points.reshape(_N_PARTS, -1, *points.shape[1:])
-        only = [self.refine] if isinstance(self.refine, Refinement) else None
-        refined = choose_refined(bags, blocks, starts, parts, only)
+        refined = choose_refined(
+            bags,
+            blocks,
+            starts,
+            parts,
+            None if isinstance(self.refine, bool | np.bool_) else self.refine,
+        )
         self.refinement_, self.held_out_means_ = refined.refinement, refined.held_out_means
         self._keep(refined.points, refined.weights)
 

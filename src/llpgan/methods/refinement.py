@@ -9,6 +9,10 @@ are raised to the power a and tilted to the proportions. The classifier is then 
 steps alternate. Each of them lowers the same function of the classifier, the minimum above summed over the bags,
 which is therefore minimized here directly, by L-BFGS. This takes a tenth of the steps.
 
+The function has many local minima if bags are few and large. ``small_steps`` then stays nearer to the start: each
+step W ← W − (X'X / 2n + penalty)⁻¹ · slope minimizes a quadratic upper bound of the function (Böhning, 1992), so
+that no step is too long.
+
 With a = 1, minus this minimum is the logarithm of the probability that labels drawn from f have the counts of the
 bag, up to terms that do not grow with the bag: maximum likelihood for exact counts. With a > 1 confident labels
 cost less: the classes are assumed to be clusters of the features.
@@ -18,6 +22,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg import cho_factor, cho_solve
 from scipy.special import expit
 from scipy.stats import rankdata
 
@@ -30,6 +35,7 @@ from llpgan.utils.workers import find_workers
 _LEAST = 1e-300  # of a mean, so that its logarithm is finite
 _RANGE = 500.0  # of logarithms, so that no row is left without a class
 _MOST_STEPS, _CLOSE = 30, 1e-6  # of the search for tilts, and how near means are to the proportions in the end
+_NEARLY = 1e-3  # the same for small steps, each of which begins with the tilts of the last
 _FASTEST = 8.0  # times a step of raking
 _NEAR = 0.3  # logarithms of ratios of shares, from which Newton's method is used
 _MOST_CLASSES, _RIDGE = 16, 1e-9  # of Newton's method for tilts, whose systems grow with the square of the classes
@@ -56,17 +62,21 @@ class Refinement:
         The largest number of steps of the search. With fewer, the result is nearer to the classifier at the start.
     penalty : float, default=0.001
         The penalty of squared weights, in units of the mean loss of a row.
+    small_steps : bool, default=False
+        Whether each step minimizes an upper bound of the loss, in place of L-BFGS. This suits large bags and
+        features of pretrained networks, whose principal components keep one scale.
 
     Examples
     --------
     >>> from llpgan.methods.refinement import Refinement
     >>> Refinement(power=1.0)
-    Refinement(power=1.0, rounds=40, penalty=0.001)
+    Refinement(power=1.0, rounds=40, penalty=0.001, small_steps=False)
     """
 
     power: float = 1.5
     rounds: int = 40
     penalty: float = 1e-3
+    small_steps: bool = False
 
     def __post_init__(self) -> None:
         if not 0 < self.power < np.inf:
@@ -83,6 +93,12 @@ CANDIDATES = (
     Refinement(1.0, penalty=1e-4),
     Refinement(1.5),
     Refinement(1.0, penalty=1e-2),
+)
+#: The same for features of pretrained networks: the first suits small bags, the others suit large ones.
+FEATURE_CANDIDATES = (
+    Refinement(1.5, penalty=0.003),
+    Refinement(1.5, penalty=0.01, small_steps=True),
+    Refinement(1.5, rounds=80, penalty=0.1, small_steps=True),
 )
 
 
@@ -158,9 +174,44 @@ def refine_linear(
         np.array([candidate.penalty for candidate in candidates])[number],
     )
     searches = Searches(loss, np.tile(starts.reshape(n_chains, -1), (len(candidates), 1)), _TOL)
+    found = []
     for k, candidate in enumerate(candidates):
-        searches.run(candidate.rounds, np.flatnonzero(number == k))
-    return list(searches.points.reshape(len(candidates), *starts.shape))
+        which = np.flatnonzero(number == k)
+        if candidate.small_steps:
+            found.append(take_small_steps(loss, starts.reshape(n_chains, -1), which, candidate))
+        else:
+            searches.run(candidate.rounds, which)
+            found.append(searches.points[which])
+    return [points.reshape(starts.shape) for points in found]
+
+
+def take_small_steps(loss: "TiltedCrossEntropies", points: Array, which: Array, refinement: Refinement) -> Array:
+    """Lower the losses of some classifiers, each time by the minimum of an upper bound.
+
+    Parameters
+    ----------
+    loss : TiltedCrossEntropies
+        The losses.
+    points : ndarray of shape (n_classifiers, n)
+        Where to start.
+    which : ndarray of shape (n_classifiers,)
+        The numbers of their losses.
+    refinement : Refinement
+        With the number of steps and the penalty.
+
+    Returns
+    -------
+    ndarray of shape (n_classifiers, n)
+        The points at the end.
+    """
+    curvature = loss.curvature()
+    penalties = np.full(len(curvature), refinement.penalty)
+    penalties[-1] = 0
+    factor = cho_factor(curvature + np.diag(penalties + _RIDGE * np.trace(curvature)))
+    for _ in range(refinement.rounds):
+        slopes = loss(points, which, close=_NEARLY)[1].reshape(-1, len(curvature))
+        points = points - cho_solve(factor, slopes.T).T.reshape(points.shape)
+    return points
 
 
 def choose_refined(
@@ -168,14 +219,15 @@ def choose_refined(
     blocks: Sequence[BagBlock],
     starts: Array,
     held_out: Sequence[Array],
-    candidates: Sequence[Refinement] | None = None,
+    candidates: Refinement | Sequence[Refinement] | None = None,
 ) -> Refined:
     """Refine linear classifiers as held-out bags suggest it, and calibrate them.
 
     A refinement is used alone if it predicts the bags that it has not seen better than the classifiers at the
-    start, by two standard errors. One that assumes clusters is also used alone if it is at most one standard error
-    worse and if, in return, the classifiers that have not seen different parts agree clearly more: bags say little
-    about single rows, and what they leave open should not depend on which bags were seen.
+    start: by two standard errors, or by any amount if the user gives the refinements to choose from. One that
+    assumes clusters is also used alone if it is at most one standard error worse and if, in return, the
+    classifiers that have not seen different parts agree clearly more: bags say little about single rows, and what
+    they leave open should not depend on which bags were seen.
 
     If there is no such refinement, the predictions at the start are averaged with those of every refinement that
     is at most one standard error worse, with the weights of :func:`mixture_weights`.
@@ -190,8 +242,8 @@ def choose_refined(
         Several classifiers that have not seen each part.
     held_out : sequence of ndarray
         The bags of each part.
-    candidates : sequence of Refinement, default=None
-        One of these is used in any case. None means a choice from :data:`CANDIDATES`, a mean of several, or none.
+    candidates : Refinement or sequence of Refinement, default=None
+        What to choose from; a single one is used in any case. None means :data:`CANDIDATES`.
     """
     features, of_rows = _sample(bags, blocks)
     plain, means, before = _fit_temperature(bags, blocks, starts, held_out, features, of_rows)
@@ -199,7 +251,8 @@ def choose_refined(
     best, most = None, -np.inf
     mixed = [Refined(None, plain.reshape(-1, *plain.shape[2:]), None, means)]
     each = np.concatenate([starts.mean(axis=1), starts.mean(axis=(0, 1))[None]])
-    tried = CANDIDATES if candidates is None else candidates
+    is_given, least = isinstance(candidates, Refinement), _CLEARLY if candidates is None else 0.0
+    tried = [candidates] if isinstance(candidates, Refinement) else candidates or CANDIDATES
     for candidate, found in zip(tried, refine_linear(bags, blocks, each, held_out, tried), strict=True):
         points, means, losses = _fit_temperature(bags, blocks, found[:, None], held_out, features, of_rows)
         refined = Refined(candidate, points[:, 0], None, means)
@@ -208,8 +261,8 @@ def choose_refined(
         closer = _agreement([predict_classes(features, one)[:, :, 0] for one in points[:-1]]) - agreement
         if ratio > -_HARDLY:
             mixed.append(refined)
-        is_better = ratio > _CLEARLY or (candidate.power > 1 and ratio > -_HARDLY and closer > _CLOSER)
-        if (candidates is not None or is_better) and ratio > most:
+        is_better = ratio > least or (candidate.power > 1 and ratio > -_HARDLY and closer > _CLOSER)
+        if (is_given or is_better) and ratio > most:
             best, most = refined, ratio
     if best is not None or len(mixed) == 1:
         return best or mixed[0]
@@ -419,12 +472,24 @@ class TiltedCrossEntropies:
         self._row_weights = weights / (weights @ bags.sizes)[:, None]
         self._tilts = np.zeros((bags.n_bags, self._n_outputs, len(weights)))
 
-    def __call__(self, points: Array, which: Array) -> tuple[Array, Array]:
+    def curvature(self) -> Array:
+        """(d, d): at least the second derivatives in the weights of one output, without the penalty."""
+        weights = self._row_weights.max(axis=0)
+
+        def square(block: BagBlock) -> tuple[Array]:
+            features, counts = block.read(), block.repeat_rows(weights[block.bags])
+            counts = counts if block.shares is None else counts * block.shares
+            return ((features.T * counts) @ features,)
+
+        (squares,) = sum_over_blocks(square, self._blocks)
+        return np.asarray(squares / (4 if self._n_outputs == 1 else 2))
+
+    def __call__(self, points: Array, which: Array, close: float = _CLOSE) -> tuple[Array, Array]:
         """Values (r,) and slopes (r, n) at points (r, n), of the classifiers with these numbers."""
         by_output = points.reshape(len(points), self._n_outputs, -1)
 
         def part(block: BagBlock) -> tuple[Array, Array]:
-            return self._block(block, by_output, which)
+            return self._block(block, by_output, which, close)
 
         values, slopes = sum_over_blocks(part, self._blocks)
         penalties = self._penalties[which]
@@ -432,7 +497,7 @@ class TiltedCrossEntropies:
         slopes[:, :, :-1] += penalties[:, None, None] * by_output[:, :, :-1]
         return values, slopes.reshape(points.shape)
 
-    def _block(self, block: BagBlock, points: Array, which: Array) -> tuple[Array, Array]:
+    def _block(self, block: BagBlock, points: Array, which: Array, close: float) -> tuple[Array, Array]:
         """Values (r,) and slopes (r, outputs, d)."""
         features = block.read()
         flat = points.swapaxes(0, 1).reshape(self._n_outputs * len(points), -1)
@@ -442,19 +507,19 @@ class TiltedCrossEntropies:
             weights = weights * block.shares[:, None]
         values, slopes = np.empty(len(points)), np.empty((len(points), self._n_outputs, features.shape[1]))
         for place, number in enumerate(which.tolist()):
-            losses, slope, tilts = self._rows(block, scores[:, :, place], number)
+            losses, slope, tilts = self._rows(block, scores[:, :, place], number, close)
             self._tilts[block.bags, :, number] = tilts
             values[place] = weights[:, place] @ losses
             slopes[place] = (slope * weights[:, [place]]).T @ features
         return values, slopes
 
-    def _rows(self, block: BagBlock, scores: Array, number: int) -> tuple[Array, Array, Array]:
+    def _rows(self, block: BagBlock, scores: Array, number: int, close: float) -> tuple[Array, Array, Array]:
         """The loss of each row, its slope in the scores, and the tilts of the bags."""
         power, before = float(self._powers[number]), self._tilts[block.bags, :, number]
         if self._n_outputs == 1:
             found = expit(scores)
             targets = self._shares[block.bags, 1:]
-            tilts = tilt_binary(block, power * scores, targets, before)
+            tilts = tilt_binary(block, power * scores, targets, before, close)
             tilted = power * scores + block.repeat_rows(tilts)
             labels = expit(tilted)
             sides = block.repeat_rows(targets)
@@ -467,12 +532,14 @@ class TiltedCrossEntropies:
         scores = scores - scores.max(axis=1, keepdims=True)
         logs = scores - np.log(np.exp(scores).sum(axis=1, keepdims=True))
         found, targets = np.exp(logs), self._shares[block.bags]
-        labels, normalizers, tilts = tilt(block, power * logs, targets, before)
+        labels, normalizers, tilts = tilt(block, power * logs, targets, before, close)
         offsets = np.where(targets > 0, targets * tilts, 0.0).sum(axis=1)
         return (block.repeat_rows(offsets) - normalizers) / power, found - labels, tilts
 
 
-def tilt(block: BagBlock, logs: Array, targets: Array, start: Array) -> tuple[Array, Array, Array]:
+def tilt(
+    block: BagBlock, logs: Array, targets: Array, start: Array, close: float = _CLOSE
+) -> tuple[Array, Array, Array]:
     """Labels whose mean over each bag is as given, by raking.
 
     Parameters
@@ -485,6 +552,8 @@ def tilt(block: BagBlock, logs: Array, targets: Array, start: Array) -> tuple[Ar
         The mean of the labels of each bag.
     start : ndarray of shape (n_bags, n_classes)
         The first guess of the tilts.
+    close : float, default=1e-6
+        How near means are to the proportions in the end.
 
     Returns
     -------
@@ -504,7 +573,7 @@ def tilt(block: BagBlock, logs: Array, targets: Array, start: Array) -> tuple[Ar
         sums = labels.sum(axis=1, keepdims=True)
         labels /= sums
         means = _means(block, labels)
-        if np.abs(means - targets).max() < _CLOSE:
+        if np.abs(means - targets).max() < close:
             break
         raked = np.where(targets > 0, np.log(np.maximum(targets, _LEAST) / np.maximum(means, _LEAST)), 0.0)
         near = np.flatnonzero(np.abs(raked).max(axis=1) < _NEAR)
@@ -526,7 +595,7 @@ def _newton_steps(block: BagBlock, labels: Array, means: Array, gaps: Array, rak
     return np.clip(np.linalg.solve(curvature, gaps[:, :, None])[:, :, 0], -most, most)
 
 
-def tilt_binary(block: BagBlock, scores: Array, targets: Array, start: Array) -> Array:
+def tilt_binary(block: BagBlock, scores: Array, targets: Array, start: Array, close: float = _CLOSE) -> Array:
     """(n_bags, 1): what to add to the scores of each bag, so that the mean of the second class is as given."""
     tilts = start
     inside = (targets > 0) & (targets < 1)
@@ -534,7 +603,7 @@ def tilt_binary(block: BagBlock, scores: Array, targets: Array, start: Array) ->
     for _ in range(_MOST_STEPS):
         labels = expit(scores + block.repeat_rows(tilts))
         means = np.clip(_means(block, labels), 1e-12, 1 - 1e-12)
-        if np.abs(np.where(inside, means - targets, 0.0)).max() < _CLOSE:
+        if np.abs(np.where(inside, means - targets, 0.0)).max() < close:
             break
         spread = means * (1 - means)
         speed = np.minimum(spread / np.maximum(_means(block, labels * (1 - labels)), 1e-12), _FASTEST)
