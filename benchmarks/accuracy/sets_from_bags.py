@@ -1,17 +1,20 @@
-"""Prediction sets from random bags, beside the same from labels.
+"""Prediction sets from random bags, compared with sets from labels; and sets from bags that are not random.
 
 A quick classifier learns from random bags of a part of the rows. All other rows are the population: bags are
-drawn from them with replacement, so that the coverage over the population is known exactly. Sets of 90 % from bags
-are compared with conformal sets from the labels of the same rows; calibrators from bags with temperature scaling
-by labels. Rows go to ``results/sets_from_bags.jsonl`` and ``results/calibration_from_bags.jsonl``, tables to
+drawn from them with replacement, so that the coverage over the population is known exactly. Predictions are made
+once, and bags are drawn many times. Sets of 90 % from bags are compared with conformal sets from the labels of the
+same rows. Sets by predicted class have a coverage for each class, of which the lowest counts.
+
+Bags that are not random consist of rows that are sorted by their class or by their prediction, with noise. How
+often ``conformalize`` refuses them is counted, and the coverage of sets for the worst case.
+
+Rows go to ``results/sets_from_bags.jsonl`` and ``results/sets_from_sorted_bags.jsonl``, tables to
 ``results/sets_from_bags.md``. Adult, MNIST and Fashion-MNIST lie in the folders of ``LLPGAN_DATA``. Rows that are
-there already are not run again.
+there already are not measured again.
 """
 
-import json
 from functools import cache
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,44 +22,47 @@ from numpy.typing import NDArray
 from reproduction.datasets.adult import load_adult
 from reproduction.datasets.mnist import load_fashion_mnist, load_mnist
 
-from benchmarks.rows import RESULTS, Row, folder_of, table_of, write_aside
+from benchmarks.rows import RESULTS, Row, as_markdown, folder_of, measured_rows, write_aside
 from llpgan import BagLogistic, Bags
 from llpgan.data.election import load_election
-from llpgan.evaluation.sets import fit_thresholds, order_scores
+from llpgan.evaluation import conformalize
+from llpgan.evaluation.count_regression import NotRandomError
+from llpgan.evaluation.sets import PredictionSets, fit_thresholds, order_scores
 
 Array = NDArray[Any]
 PROBLEMS = ("Adult", "MNIST, odd or even", "MNIST", "Fashion-MNIST", "election, votes", "Adult, marital status")
-SIZES, DRAWS, N_ROWS, LEVEL = (16, 64, 256), range(17), 20_000, 0.9
+# score, whether each predicted class has its own threshold, draws, problems
+KINDS = {
+    "probability": ("probability", False, 200, PROBLEMS),
+    "cumulative": ("cumulative", False, 60, PROBLEMS),
+    "by predicted class": ("probability", True, 20, PROBLEMS[:3]),
+}
+SIZES, N_ROWS, LEVEL = (16, 64, 256), 20_000, 0.9
 TRAINED_ON, BAG_SIZE = 12_000, 16
+NOISES, SORTED_DRAWS = (0.1, 2.0), 3  # standard deviations of noise, in those of what rows are sorted by
 
 
 def run() -> list[Row]:
-    sets = measure_all_sets(RESULTS / "sets_from_bags.jsonl")
-    summary = [summarize_sets(sets, *cell) for cell in product(PROBLEMS, SIZES)]
+    names = ("kind", "problem", "bag_size")
+    each = ((kind, *cell) for kind, (*_, problems) in KINDS.items() for cell in product(problems, SIZES))
+    rows = measured_rows(RESULTS / "sets_from_bags.jsonl", names, each, measure_sets)
+    names = ("problem", "sorted_by", "noise")
+    cells = product(("Adult",), ("class", "prediction"), NOISES)
+    from_sorted = measured_rows(RESULTS / "sets_from_sorted_bags.jsonl", names, cells, measure_sorted)
     about = (
-        "# Prediction sets from random bags\n\n"
-        f"BagLogistic, trained on {TRAINED_ON:,} rows in bags of "
-        f"{BAG_SIZE}; sets from {N_ROWS:,} other rows in bags, drawn with replacement; made from "
-        "`sets_from_bags.jsonl` by `python -m benchmarks sets_from_bags`.\n\n"
-        f"Sets of {LEVEL:.0%}, {len(DRAWS)} draws. *Reached*: in how many draws the coverage over all other rows "
-        "is at least 90 %. *By labels*: conformal sets from labels of the same rows, whose coverage is 90 % "
-        "on average.\n\n"
+        f"BagLogistic, trained on {TRAINED_ON:,} rows in bags of {BAG_SIZE}; sets of {LEVEL:.0%} from {N_ROWS:,} "
+        "other rows in bags, drawn with replacement; made from `sets_from_bags.jsonl` by `python -m benchmarks "
+        "sets_from_bags`. *Reached*: in how many draws the coverage over all other rows is 90 % or more; for sets "
+        "by predicted class, draws and classes are counted. *By labels*: conformal sets from labels of the same "
+        "rows, whose coverage is 90 % on average."
     )
-    write_aside(RESULTS / "sets_from_bags.md", about + table_of(summary))
-    return summary
-
-
-def measure_all_sets(path: Path) -> list[Row]:
-    """Measure what the file does not have yet, draw by draw, and add a line for each cell."""
-    rows = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
-    done = {(row["problem"], row["bag_size"], row["draw"]) for row in rows}
-    with path.open("a", encoding="utf-8") as file:
-        for draw, problem, bag_size in product(DRAWS, PROBLEMS, SIZES):
-            if (problem, bag_size, draw) not in done:
-                cell: Row = {"problem": problem, "score": "probability", "bag_size": bag_size, "draw": draw}
-                rows.append(cell | measure_sets(**cell))
-                file.write(json.dumps(rows[-1]) + "\n")
-                file.flush()
+    page = as_markdown("Prediction sets from random bags", about, [show_sets(row) for row in rows])
+    about = (
+        f"Bags of 16 from {N_ROWS:,} rows, sorted by their class or their prediction plus noise, {SORTED_DRAWS} "
+        "draws. *Refused*: in how many draws `conformalize` refuses the bags. The coverage of the other draws and "
+        "of sets for the worst case is the lowest of all draws."
+    )
+    write_aside(RESULTS / "sets_from_bags.md", page + "\n" + as_markdown("Sorted bags", about, from_sorted))
     return rows
 
 
@@ -104,29 +110,34 @@ def _encode(columns: dict[str, Array], *but: str) -> Array:
     ).astype(np.float64)
 
 
-def measure_sets(problem: str, score: str, bag_size: int, draw: int) -> Row:
+def measure_sets(kind: str, problem: str, bag_size: int) -> Row:
     """Coverage and size over the population of sets from bags, and of sets from the labels of the same rows."""
-    probabilities, labels = predictions(problem)
-    scores, of_true = _scores(problem, score)
-    rows, bags = _draw(labels, bag_size, draw)
-    sets = fit_thresholds(bags, probabilities[rows], score)
-    try:
-        threshold = float(np.append(sets.thresholds[:-1], np.inf)[sets.select_thresholds(LEVEL)[0]])
-    except ValueError:  # the bags are too few for anything but sets of all classes
-        threshold = np.inf
-    by_labels = np.sort(of_true[rows])[int(np.ceil((len(rows) + 1) * LEVEL)) - 1]
-    found: Row = {}
-    for name, each in {"": threshold, "_by_labels": by_labels}.items():
-        found[f"coverage{name}"] = round(float((of_true <= each).mean()), 5)
-        found[f"size{name}"] = round(float((scores <= each).sum(axis=1).mean()), 5)
-    return found
-
-
-@cache
-def _scores(problem: str, score: str) -> tuple[Array, Array]:
+    score, by_class, n_draws, _ = KINDS[kind]
     probabilities, labels = predictions(problem)
     scores = order_scores(probabilities, score)
-    return scores, scores[np.arange(len(labels)), labels]
+    of_true = scores[np.arange(len(labels)), labels]
+    groups = probabilities.argmax(axis=1) if by_class else np.zeros(len(labels), dtype=np.int64)
+    found: dict[str, list[tuple[Array, float]]] = {"": [], "_by_labels": []}
+    for draw in range(n_draws):
+        rows, bags = _draw(labels, bag_size, draw)
+        sets = fit_thresholds(bags, probabilities[rows], score, by_class)
+        limits = {
+            "": _limits(sets),
+            "_by_labels": np.array(
+                [_conformal_limit(of_true[rows][groups[rows] == k]) for k in np.unique(groups)]
+            ),
+        }
+        for name, limit in limits.items():
+            covered = np.bincount(groups, of_true <= limit[groups]) / np.bincount(groups)
+            found[name].append((covered, (scores <= limit[groups][:, None]).sum(axis=1).mean()))
+    row: Row = {"draws": n_draws}
+    for name, each in found.items():
+        coverages, sizes = (np.array(part) for part in zip(*each, strict=True))
+        row[f"coverage{name}"] = round(float(coverages.mean()), 5)
+        row[f"lowest{name}"] = round(float(coverages.min()), 5)
+        row[f"reached{name}"] = round(float((coverages >= LEVEL).mean()), 5)
+        row[f"size{name}"] = round(float(sizes.mean()), 5)
+    return row
 
 
 def _draw(labels: Array, bag_size: int, draw: int) -> tuple[Array, Bags]:
@@ -135,18 +146,58 @@ def _draw(labels: Array, bag_size: int, draw: int) -> tuple[Array, Bags]:
     return rows, Bags.from_labels(np.zeros((n, 1)), labels[rows], np.arange(n) // bag_size)
 
 
-def summarize_sets(rows: list[Row], problem: str, bag_size: int) -> Row:
-    found = [row for row in rows if (row["problem"], row["bag_size"]) == (problem, bag_size)]
-    size, size_by_labels = (float(np.mean([row[name] for row in found])) for name in ("size", "size_by_labels"))
+def _limits(sets: PredictionSets) -> Array:
+    """The largest score in a set, for all rows or for each predicted class; infinite if the bags are too few."""
+    try:
+        return np.append(sets.thresholds[:-1], np.inf)[sets.select_thresholds(LEVEL)]
+    except ValueError:
+        return np.full(sets.coverages.shape[1], np.inf)
+
+
+def _conformal_limit(of_true: Array) -> float:
+    """The quantile of the scores of true classes that conformal sets use."""
+    place = int(np.ceil((len(of_true) + 1) * LEVEL))
+    return float(np.sort(of_true)[place - 1]) if place <= len(of_true) else np.inf
+
+
+def measure_sorted(problem: str, sorted_by: str, noise: float) -> Row:
+    """How often bags of sorted rows are refused, and the lowest coverage of the sets that they give."""
+    probabilities, labels = predictions(problem)
+    key = labels if sorted_by == "class" else probabilities[:, 1]
+    accepted, worst, sizes = [], [], []
+    for draw in range(SORTED_DRAWS):
+        rng = np.random.default_rng([draw, 16])
+        rows = rng.choice(len(labels), N_ROWS)
+        rows = rows[np.argsort(key[rows] + noise * key.std() * rng.normal(size=N_ROWS), kind="stable")]
+        bags = Bags.from_labels(np.zeros((N_ROWS, 1)), labels[rows], np.arange(N_ROWS) // 16)
+        for worst_case, coverages in {False: accepted, True: worst}.items():
+            try:
+                sets = conformalize(bags, probabilities[rows], worst_case=worst_case)
+            except NotRandomError:
+                continue
+            inside = order_scores(probabilities, "probability") <= _limits(sets)[0]
+            coverages.append(float(inside[np.arange(len(labels)), labels].mean()))
+            if worst_case:
+                sizes.append(float(inside.sum(axis=1).mean()))
     return {
-        "problem": problem,
-        "bags of": bag_size,
-        "draws": len(found),
-        "coverage": f"{np.mean([row['coverage'] for row in found]):.3f}",
-        "reached": f"{np.mean([row['coverage'] >= LEVEL for row in found]):.1%}",
-        "classes per set": f"{size:.3f}",
-        "by labels": f"{size_by_labels:.3f}",
-        "ratio": f"{size / size_by_labels:.2f}",
-        "coverage by labels": f"{np.mean([row['coverage_by_labels'] for row in found]):.3f}",
-        "reached by labels": f"{np.mean([row['coverage_by_labels'] >= LEVEL for row in found]):.1%}",
+        "refused": 1 - len(accepted) / SORTED_DRAWS,
+        "coverage": round(min(accepted), 5) if accepted else None,
+        "worst_case_coverage": round(min(worst), 5),
+        "worst_case_size": round(float(np.mean(sizes)), 5),
+    }
+
+
+def show_sets(row: Row) -> Row:
+    return {
+        "problem": row["problem"],
+        "sets": row["kind"],
+        "bags of": row["bag_size"],
+        "draws": row["draws"],
+        "coverage": f"{row['coverage']:.3f}",
+        "lowest": f"{row['lowest']:.3f}",
+        "reached": f"{row['reached']:.1%}",
+        "classes per set": f"{row['size']:.3f}",
+        "by labels": f"{row['size_by_labels']:.3f}",
+        "ratio": f"{row['size'] / row['size_by_labels']:.2f}",
+        "reached by labels": f"{row['reached_by_labels']:.1%}",
     }
