@@ -164,7 +164,9 @@ def measure_sorted(problem: str, sorted_by: str, noise: float) -> Row:
     """How often bags of sorted rows are refused, and the lowest coverage of the sets that they give."""
     probabilities, labels = predictions(problem)
     key = labels if sorted_by == "class" else probabilities[:, 1]
-    accepted, worst, sizes = [], [], []
+    accepted: list[float] = []
+    worst: list[float] = []
+    sizes: list[float] = []
     for draw in range(SORTED_DRAWS):
         rng = np.random.default_rng([draw, 16])
         rows = rng.choice(len(labels), N_ROWS)

@@ -15,7 +15,7 @@ from llpgan.evaluation.intervals import Estimate
 from llpgan.utils.arrays import Array
 
 Kind = Literal["temperature", "vector", "isotonic"]
-KINDS = ("temperature", "vector", "isotonic")
+KINDS: tuple[Kind, ...] = ("temperature", "vector", "isotonic")
 LEAST_BAGS = 20
 LEAST_PROBABILITY = 1e-7  # a smaller one says no more; its logarithm alone would decide the slope
 _SLOPES = (0.01, 20.0)
