@@ -22,7 +22,7 @@ from scipy.special import softmax
 from benchmarks.accuracy import sets_from_bags
 from benchmarks.rows import RESULTS, Row, as_markdown, folder_of, measured_rows, write_aside
 from llpgan import DLLP, Bags
-from llpgan.evaluation import estimate_calibration, fit_calibrator, label_scores
+from llpgan.evaluation import Calibrator, estimate_calibration, fit_calibrator, label_scores
 from llpgan.evaluation.calibrate import KINDS, log_odds, temperature_calibrator
 
 Array = NDArray[Any]
@@ -84,7 +84,7 @@ def measured(problem: str, bag_size: int) -> Row:
         assert found.low is not None and found.high is not None
         holds.append(found.low <= before.calibration_error.value <= found.high)
         widths.append(found.high - found.low)
-        calibrators = {kind: fit_calibrator(bags, drawn, kind=kind) for kind in KINDS}
+        calibrators: dict[str, Calibrator] = {kind: fit_calibrator(bags, drawn, kind=kind) for kind in KINDS}
         calibrators["by labels"] = temperature_calibrator(fit_temperature(labels[rows], drawn), len(classes))
         for name, calibrator in calibrators.items():
             after = label_scores(labels, calibrator.apply(probabilities), classes)
