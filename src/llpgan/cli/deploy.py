@@ -192,7 +192,7 @@ def suggest(
     proportions: str | None = None,
     counts: str | None = None,
     budget: int = 50,
-    strategy: Literal["variance", "uncertainty", "random"] = "uncertainty",
+    strategy: Literal["variance", "uncertainty", "random"] = "variance",
     keep: Sequence[str] = (),
     random_state: int = 0,
     out: str = "to_label.csv",
@@ -214,7 +214,7 @@ def suggest(
         A table like ``proportions`` that holds counts.
     budget : int, default=50
         The number of rows to label.
-    strategy : {"variance", "uncertainty", "random"}, default="uncertainty"
+    strategy : {"variance", "uncertainty", "random"}, default="variance"
         variance selects rows that reduce the variance of all predictions most; uncertainty selects those whose
         most probable class is least probable.
     keep : sequence of str, default=()

@@ -42,7 +42,7 @@ def suggest_labels(
     bags: Bags,
     budget: int,
     *,
-    strategy: Literal["variance", "uncertainty", "random"] = "uncertainty",
+    strategy: Literal["variance", "uncertainty", "random"] = "variance",
     random_state: int = 0,
 ) -> Suggestion:
     """Select the rows whose labels, in addition to the bags, help most.
@@ -65,7 +65,7 @@ def suggest_labels(
         The bags that the labels will be added to, with the encoding of the training bags.
     budget : int
         The number of rows to label.
-    strategy : {"variance", "uncertainty", "random"}, default="uncertainty"
+    strategy : {"variance", "uncertainty", "random"}, default="variance"
         ``"uncertainty"`` selects rows whose most probable class is least probable; ``"variance"`` reduces the
         expected variance of all predictions most; ``"random"`` selects any rows.
     random_state : int, default=0
