@@ -12,7 +12,7 @@ from benchmarks.speed.measure import ratio_row
 
 from llpgan.deep import losses
 
-NOT_RUN_BY_NAME = {"by_bags", "measure", "mnist_settings", "plain", "rows"}  # what others share
+NOT_RUN_BY_NAME = {"by_bags", "measure", "mnist_settings", "plain", "pyei_fit", "rows"}  # what others use
 
 
 def test_the_plain_loops_losses_are_the_librarys():
