@@ -77,6 +77,9 @@ def checked():
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings(
+    "ignore:invalid value encountered in cast:RuntimeWarning"
+)  # scikit-learn's, of infinite y
 @parametrize_with_checks(checked(), expected_failed_checks=expected_to_fail)
 def test_scikit_learn(estimator, check):
     check(estimator)

@@ -31,6 +31,7 @@ from llpgan.tables import MarginalTables
 from llpgan.tables.encode import ValueEncoder
 from llpgan.utils.json_files import _content_digest, digest_of_file
 
+pytestmark = pytest.mark.filterwarnings("ignore:column 'seen' is used as categories")
 PEOPLE = {
     "state": ["Ohio", "Iowa", "Utah", "Ohio", "Iowa", "Utah"] * 8,
     "age": [20, 61, None, 35, 72, 48] * 8,

@@ -84,6 +84,7 @@ def test_the_order_of_rows_is_kept(tmp_path, save):
     np.testing.assert_array_equal(instances[:, 0], [pixels[name] for name in order])
 
 
+@pytest.mark.filterwarnings("ignore:.*images are in colour")
 @pytest.mark.parametrize(
     ("shape", "dtype", "channels"),
     [((6, 5), np.uint8, 1), ((6, 5), bool, 1), ((6, 5, 3), np.uint8, 3), ((6, 5, 4), np.uint8, 3)],
@@ -104,6 +105,7 @@ def test_images_are_brought_to_one_size(tmp_path, save):
     assert bags.encoder.resize
 
 
+@pytest.mark.filterwarnings("ignore:.*images are in colour")
 def test_new_images_become_what_the_training_had(tmp_path, save):
     save("cats/1.png", (6, 5))
     encoder = Bags.from_tables(tmp_path, {"folder": ["cats"], "no": [0.5], "yes": [0.5]}).encoder

@@ -13,7 +13,7 @@ from lightning_fabric.strategies.ddp import DDPStrategy
 from lightning_fabric.utilities.exceptions import MisconfigurationException
 from torch import Tensor, nn
 
-from llpgan.utils.workers import processes
+from llpgan.utils.workers import leave_at_exit, processes
 
 T = TypeVar("T")
 
@@ -197,4 +197,5 @@ def launch_ranks(device: torch.device, precision: str) -> Fabric:
         return make_fabric(device, precision)
     fabric = make_fabric(device, precision, devices=here, num_nodes=count // here, strategy=SharedSteps())
     fabric.launch()
+    leave_at_exit()
     return fabric

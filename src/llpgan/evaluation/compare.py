@@ -220,7 +220,7 @@ def read_rows(path: Path) -> list[Row]:
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "rows.jsonl"
     >>> append_row(path, {"run": "a", "method": "MeanMap", "fold": 0, "failed": "too slow", "seconds": 9.1})
-    >>> _ = path.open("a").write('{"run": "a", "meth')
+    >>> _ = path.write_text(path.read_text() + '{"run": "a", "meth')
     >>> [row["failed"] for row in read_rows(path)]
     ['too slow']
     """

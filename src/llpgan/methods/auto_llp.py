@@ -215,7 +215,7 @@ def _describe_left_out(model: LLPClassifier, usual: BagLogistic) -> str | None:
     """What the time limit left out of a method; None if nothing."""
     if getattr(model, "is_out_of_time_", False):
         return "stopped growing by the time limit"
-    if not isinstance(model, BagLogistic):
+    if not isinstance(model, type(usual)):
         return None
     left_out = []
     if model.n_resamples < usual.n_resamples:

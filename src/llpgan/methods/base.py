@@ -175,7 +175,8 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ndarray of shape (n_samples,)
             The predicted classes.
         """
-        return self.classes_[choose_classes(self.predict_proba(X), self.classes_, threshold)]
+        probabilities = self.predict_proba(X)  # first: an error for a model that is not fitted
+        return self.classes_[choose_classes(probabilities, self.classes_, threshold)]
 
     def predict_proba(self, X: Any) -> Array:
         """Predict the probability of each class for each row.

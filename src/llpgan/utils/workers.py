@@ -1,5 +1,6 @@
 """Processes that train one model together: each has some of the bags, and they exchange sums over all of them."""
 
+import atexit
 import os
 import sys
 import time
@@ -86,6 +87,7 @@ class GlooWorkers(Workers):
 
         if not dist.is_initialized():  # with a backend for each device, which a network may need later
             dist.init_process_group()
+        leave_at_exit()
         self._dist, self._group = dist, dist.new_group(backend="gloo", timeout=_LONGEST_WAIT)
         self.count, self.rank = dist.get_world_size(), dist.get_rank()
 
@@ -168,6 +170,14 @@ def divide_bags(sizes: Array, count: int) -> list[int]:
 _ALONE = Workers()
 _together: ContextVar[Workers] = ContextVar("workers", default=_ALONE)
 _connect = cache(GlooWorkers)
+
+
+@cache
+def leave_at_exit() -> None:
+    """End connections to other processes before Python ends: a thread of theirs would abort the process."""
+    import torch.distributed as dist
+
+    atexit.register(lambda: dist.is_initialized() and dist.destroy_process_group())
 
 
 def find_workers() -> Workers:
