@@ -44,14 +44,14 @@ def check_finite(values: Array, features: Sequence[str] | None = None, first_row
             fine &= np.abs(chunk) <= LARGEST
         if not fine.all():
             row, *place = (int(i) for i in np.argwhere(~fine)[0])
-            where = f"row {first_row + start + row}, {_column(place, features)}"
-            raise ValueError(_why_refused(float(chunk[(row, *place)]), where))
-
-
-def _why_refused(value: float, where: str) -> str:
-    if np.isfinite(value):
-        return f"{value:g} in {where}: instances must stay within ±{LARGEST:.0e}; give them in another unit"
-    return f"{'NaN' if np.isnan(value) else 'inf'} in {where}: instances must be finite"
+            column = f"position {tuple(place)}"
+            if len(place) == 1:
+                column = f"column {place[0] if features is None else repr(features[place[0]])}"
+            value, where = float(chunk[(row, *place)]), f"row {first_row + start + row}, {column}"
+            if np.isfinite(value):
+                limit = f"instances must stay within ±{LARGEST:.0e}; give them in another unit"
+                raise ValueError(f"{value:g} in {where}: {limit}")
+            raise ValueError(f"{'NaN' if np.isnan(value) else 'inf'} in {where}: instances must be finite")
 
 
 def check_same_length(name: str, values: Any, other_name: str, other: Any) -> None:
@@ -87,18 +87,14 @@ def refuse_empty_bag(bag_index: NDArray[np.int64], bag_ids: Sequence[Hashable]) 
     """Refuse bags without rows, and rows that point at no bag."""
     sizes = count_if_sorted(bag_index)
     if sizes is None:
-        _refuse_no_bag(bag_index, bag_ids)
+        if bag_index.min() < 0 or bag_index.max() >= len(bag_ids):
+            row = int(np.argmax((bag_index < 0) | (bag_index >= len(bag_ids))))
+            raise ValueError(f"row {row} is in bag number {bag_index[row]}, but there are {len(bag_ids)} bags")
         sizes = np.bincount(bag_index, minlength=len(bag_ids))
     check_same_length("bag sizes", sizes, "bag ids", bag_ids)
     empty = np.flatnonzero(sizes == 0)
     if len(empty):
         raise ValueError(f"bag {bag_ids[empty[0]]!r} is empty: no row belongs to it")
-
-
-def _refuse_no_bag(bag_index: NDArray[np.int64], bag_ids: Sequence[Hashable]) -> None:
-    if bag_index.min() < 0 or bag_index.max() >= len(bag_ids):
-        row = int(np.argmax((bag_index < 0) | (bag_index >= len(bag_ids))))
-        raise ValueError(f"row {row} is in bag number {bag_index[row]}, but there are {len(bag_ids)} bags")
 
 
 def check_classes(names: Array, table: Table) -> None:
@@ -234,12 +230,6 @@ def first_rows_that_agree(rows: Table, bag_index: NDArray[np.int64], bag_ids: Se
             f"{rows[first[bag]].tolist()} and {rows[row].tolist()}"
         )
     return rows[first]
-
-
-def _column(place: list[int], features: Sequence[str] | None) -> str:
-    if len(place) > 1:
-        return f"position {tuple(place)}"
-    return f"column {place[0]}" if features is None else f"column {features[place[0]]!r}"
 
 
 def _refuse(

@@ -80,19 +80,19 @@ class Survey:
         self._totals = Growing(1, np.float64)
         self.reserved = spec.reserved_columns(stream)
         self.is_table = stream.shape is None and spec.image is None and stream.image is None
-        self.texts = [] if only_bags else learn_texts(spec)
+        backbone, texts = spec.features or WORDLLAMA, [] if only_bags else spec.texts
+        self.texts = [Text.from_backbone(column, backbone) for column in texts]
         self._empty_texts = {encoder.name for encoder in self.texts}
-        names = self._names() if self.is_table and not only_bags else []
+        names: list[str] = []
+        if self.is_table and not only_bags:
+            with naming_source(stream.name):
+                names = self.columns.choose(stream.schema.names, [*self.reserved, *spec.texts])
         kinds = self.columns.kinds()
         self.summaries = {name: ColumnSummary(name, kinds.get(name)) for name in names}
         most = (n_classes or _FEW) + MORE_VALUES
         self.few = {name: FewValues(name, most) for name in names if name not in kinds}
         self._chance = None if stream.is_whole else np.random.default_rng(0)
         self._first: Encoder | None = None
-
-    def _names(self) -> list[str]:
-        with naming_source(self.stream.name):
-            return self.columns.choose(self.stream.schema.names, [*self.reserved, *self.spec.texts])
 
     def add(self, rows: Rows) -> None:
         """A block of the rows."""
@@ -207,11 +207,6 @@ def learn_encoder(rows: Rows, spec: TableSpec, reserved: Sequence[str]) -> Encod
             return ImageEncoder.learn(rows, image, spec.image_size)
     with naming_source(rows.name):
         return TableEncoder.learn(rows.table, spec.columns, reserved)
-
-
-def learn_texts(spec: TableSpec) -> list[Text]:
-    """The encoders of the columns of texts."""
-    return [Text.from_backbone(column, spec.features or WORDLLAMA) for column in spec.texts]
 
 
 def refuse_changed(stream: RowStream) -> ValueError:

@@ -115,7 +115,9 @@ def as_numbers(name: str, column: pa.ChunkedArray) -> Values:
     """
     column = plain_values(column)
     if is_text(column):
-        _refuse_text(name, column)
+        looks_like = pc.fill_null(pc.match_substring_regex(column, _NUMBER), True)
+        for row in np.flatnonzero(~np.asarray(looks_like)):
+            raise RowError(name, int(row), f"{column[int(row)].as_py()!r} is not a number")
         column = _plain_numbers(column)
     numbers = _floats(_cast(name, column, pa.float64(), "numbers"))
     for row in np.flatnonzero(np.abs(numbers) > LARGEST):
@@ -157,8 +159,9 @@ def as_days(name: str, column: pa.ChunkedArray) -> Values:
     if pa.types.is_date(column.type):
         return _floats(column.cast(pa.date32()).cast(pa.int32()).cast(pa.float64()))
     if pa.types.is_timestamp(column.type) or pa.types.is_duration(column.type) or pa.types.is_time(column.type):
-        wide = column.cast(_as_wide_integer(column.type))
-        return _floats(wide.cast(pa.int64()).cast(pa.float64(), safe=False)) / (_ticks(column.type) * _DAY)
+        ticks = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}[column.type.unit]
+        wide = column.cast(pa.int32() if pa.types.is_time32(column.type) else pa.int64())
+        return _floats(wide.cast(pa.int64()).cast(pa.float64(), safe=False)) / (ticks * _DAY)
     raise ValueError(f"column {name!r} holds {column.type}: it cannot be read as dates")
 
 
@@ -173,9 +176,12 @@ def as_text(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
     column = plain_values(column)
     if pa.types.is_decimal(column.type) or pa.types.is_float16(column.type):
         column = column.cast(pa.float64())
-    if pa.types.is_floating(column.type):
-        return _text_of_floats(column)
-    return _cast(name, column, pa.string(), "text")
+    if not pa.types.is_floating(column.type):
+        return _cast(name, column, pa.string(), "text")
+    column = _nan_as_missing(column)
+    whole = pc.and_(pc.equal(pc.round(column), column), pc.less(pc.abs(column), _WHOLE))
+    integers = pc.if_else(whole, column, None).cast(pa.int64()).cast(pa.string())
+    return pc.coalesce(integers, column.cast(pa.string()))
 
 
 def count_numbers(column: pa.ChunkedArray) -> int:
@@ -194,13 +200,6 @@ def is_number_text(text: str) -> bool:
 
 def _nan_as_missing(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.if_else(pc.is_nan(column), None, column) if pa.types.is_floating(column.type) else column
-
-
-def _text_of_floats(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    column = _nan_as_missing(column)
-    whole = pc.and_(pc.equal(pc.round(column), column), pc.less(pc.abs(column), _WHOLE))
-    integers = pc.if_else(whole, column, None).cast(pa.int64()).cast(pa.string())
-    return pc.coalesce(integers, column.cast(pa.string()))
 
 
 def _measure_times(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -260,12 +259,6 @@ def _has_moments(column: pa.ChunkedArray) -> bool:
     return True
 
 
-def _refuse_text(name: str, column: pa.ChunkedArray) -> None:
-    looks_like = pc.fill_null(pc.match_substring_regex(column, _NUMBER), True)
-    for row in np.flatnonzero(~np.asarray(looks_like)):
-        raise RowError(name, int(row), f"{column[int(row)].as_py()!r} is not a number")
-
-
 def _cast(name: str, column: pa.ChunkedArray, to: pa.DataType, what: str) -> pa.ChunkedArray:
     try:
         return column.cast(to, safe=False)  # integers beyond 2⁵³ are rounded
@@ -275,17 +268,6 @@ def _cast(name: str, column: pa.ChunkedArray, to: pa.DataType, what: str) -> pa.
 
 def _floats(column: pa.ChunkedArray) -> Values:
     return np.asarray(column.fill_null(np.nan).to_numpy())
-
-
-def _ticks(kind: Any) -> float:
-    return {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}[kind.unit]
-
-
-def _as_wide_integer(kind: Any) -> pa.DataType:
-    """The same values in a type that is as wide as an integer of 64 bits."""
-    if pa.types.is_time32(kind):
-        return pa.int32()
-    return pa.int64()
 
 
 Kind = Literal["number", "date", "category"]
@@ -388,25 +370,6 @@ class Numbers:
         )
         self.n_missing += int((~there).sum())
 
-    def has_one_value(self) -> bool:
-        """Whether all are the same."""
-        return self.moments.low == self.moments.high and bool(np.all(self.sample.values == self.sample.values[0]))
-
-    def all_different(self) -> bool:
-        """Whether all in the sample differ."""
-        return len(np.unique(self.sample.values)) == len(self.sample.values)
-
-    def facts(self, name: str) -> NumberFacts:
-        """The median is the sample's: of a column of up to 65,536 numbers, that of all."""
-        if self.moments.n == 0:
-            raise no_value(name)
-        median = float(np.median(self.sample.values))
-        filled = Moments()
-        filled.join(self.moments.n, self.moments.mean, self.moments.squares)
-        if self.n_missing:
-            filled.join(self.n_missing, median, 0.0)
-        return NumberFacts(self.n_missing, median, filled.mean, float(np.sqrt(filled.squares / filled.n)))
-
 
 class Texts:
     """The texts of a column and how often each occurs.
@@ -421,18 +384,15 @@ class Texts:
 
     def add(self, name: str, column: pa.ChunkedArray) -> None:
         """A part of the column."""
-        found = text_facts(name, column)
-        self.n_missing += found.n_missing
-        self.counts.update(dict(found.counts))
+        text = plain_values(as_text(name, column))
+        counts = pc.value_counts(text.drop_null())
+        self.n_missing += int(text.null_count)
+        self.counts.update(dict(zip(counts.field(0).to_pylist(), counts.field(1).to_pylist(), strict=True)))
         least = 1
         while len(self.counts) > MOST_TEXTS:
             kept = Counter({text: n for text, n in self.counts.items() if n > least})
             self.n_forgotten += len(self.counts) - len(kept)
             self.counts, least = kept, least + 1
-
-    def n_different(self, nulls: int) -> int:
-        """As Arrow counts them: a missing one is one more."""
-        return len(self.counts) + self.n_forgotten + bool(nulls)
 
 
 class ColumnSummary:
@@ -456,8 +416,8 @@ class ColumnSummary:
         self.type: pa.DataType = pa.null()
         self.n_rows = self.n_missing = self.n_nulls = 0
         self.first: Any = None
-        self._number_texts = 0
-        self._not_a_number: RowError | None = None
+        self.n_number_texts = 0
+        self.not_a_number: RowError | None = None
         self._number: Callable[[int], int] = int
         self._rows: NDArray[Any] | None = None
         self._numbers: Numbers | None = None
@@ -502,7 +462,12 @@ class ColumnSummary:
         self.n_missing += n_missing(column)
         self.n_nulls += int(column.null_count)
         try:
-            self._add_values(column, chance)
+            if self._texts is not None:
+                self._texts.add(self.name, column)
+                if self.kind is None:
+                    self._count_numbers(column)
+            if self._numbers is not None:
+                self._numbers.add(self.name, column, chance)
         except RowError as error:
             raise self._locate_in_file(error) from None
 
@@ -519,25 +484,17 @@ class ColumnSummary:
         if pa.types.is_nested(column.type) or not known:
             raise unknown_type(self)
 
-    def _add_values(self, column: pa.ChunkedArray, chance: Array | None) -> None:
-        if self._texts is not None:
-            self._texts.add(self.name, column)
-        if self._texts is not None and self.kind is None:
-            self._count_numbers(column)
-        if self._numbers is not None:
-            self._numbers.add(self.name, column, chance)
-
     def _count_numbers(self, column: pa.ChunkedArray) -> None:
         """Of texts: the first that is no number says that the column holds no numbers, but for errors."""
         numbers = count_numbers(column)
-        self._number_texts += numbers
+        self.n_number_texts += numbers
         if numbers == len(column) - column.null_count or self._numbers is None:
             return
         self._numbers = None
         try:
             as_numbers(self.name, column)
         except RowError as error:
-            self._not_a_number = self._locate_in_file(error)
+            self.not_a_number = self._locate_in_file(error)
 
     def _locate_in_file(self, error: RowError) -> RowError:
         """The error with the number that its row has in the source."""
@@ -556,49 +513,44 @@ class ColumnSummary:
         """Whether no row differs from the others, missing values aside."""
         if self._texts is not None:
             return len(self._texts.counts) == 1 and not self._texts.n_forgotten
-        return self._numbers is not None and self._numbers.has_one_value()
+        if self._numbers is None:
+            return False
+        moments, values = self._numbers.moments, self._numbers.sample.values
+        return moments.low == moments.high and bool(np.all(values == values[0]))
 
     def n_different(self) -> int:
-        """How many different texts there are."""
+        """How many different texts there are; as Arrow counts them, a missing one is one more."""
         assert self._texts is not None
-        return self._texts.n_different(self.n_nulls)
+        return len(self._texts.counts) + self._texts.n_forgotten + bool(self.n_nulls)
 
     def all_different(self) -> bool:
         """Whether each row of the sample has a different whole number."""
         assert self._numbers is not None
-        return self._numbers.all_different()
+        values = self._numbers.sample.values
+        return len(np.unique(values)) == len(values)
 
     def limits(self) -> tuple[float, float]:
         """The smallest and the largest number."""
         assert self._numbers is not None
         return self._numbers.moments.low, self._numbers.moments.high
 
-    def n_number_texts(self) -> int:
-        """How many texts are numbers."""
-        return self._number_texts
-
-    def refuse_texts(self) -> None:
-        """Name the first text that is not a number."""
-        if self._not_a_number is not None:
-            raise self._not_a_number
-
     def numbers(self) -> NumberFacts:
-        """Of the column's numbers."""
+        """Of the column's numbers. The median is the sample's: of up to 65,536 numbers, that of all."""
         assert self._numbers is not None
-        return self._numbers.facts(self.name)
+        moments, n_missing = self._numbers.moments, self._numbers.n_missing
+        if moments.n == 0:
+            raise no_value(self.name)
+        median = float(np.median(self._numbers.sample.values))
+        filled = Moments()
+        filled.join(moments.n, moments.mean, moments.squares)
+        if n_missing:
+            filled.join(n_missing, median, 0.0)
+        return NumberFacts(n_missing, median, filled.mean, float(np.sqrt(filled.squares / filled.n)))
 
     def texts(self) -> TextFacts:
         """Of the column's texts."""
         assert self._texts is not None
         return TextFacts(list(self._texts.counts.items()), self._texts.n_missing)
-
-
-def text_facts(name: str, column: pa.ChunkedArray) -> TextFacts:
-    """The texts of a column, or of a part of it, and how many rows have each."""
-    text = plain_values(as_text(name, column))
-    counts = pc.value_counts(text.drop_null())
-    pairs = zip(counts.field(0).to_pylist(), counts.field(1).to_pylist(), strict=True)
-    return TextFacts(list(pairs), int(text.null_count))
 
 
 def no_value(name: str) -> ValueError:

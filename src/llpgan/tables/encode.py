@@ -125,7 +125,7 @@ class Category(ColumnEncoder):
     def from_summary(cls, summary: ColumnSummary, min_count: int, max_categories: int) -> Self:
         """The values that are frequent enough, in alphabetical order."""
         counts, n_missing = summary.texts()
-        by_count = sorted(counts, key=_rarest_last)
+        by_count = sorted(counts, key=lambda pair: (-pair[1], pair[0]))
         frequent = [value for value, count in by_count if count >= min_count][:max_categories]
         if not frequent:  # a small table: its most frequent values
             frequent = [value for value, _ in by_count][:max_categories]
@@ -154,11 +154,6 @@ class Category(ColumnEncoder):
         row_positions = positions[np.asarray(codes.indices.fill_null(len(positions) - 1))]
         rows = np.flatnonzero(row_positions >= 0)
         out[rows, row_positions[rows]] = 1
-
-
-def _rarest_last(value_and_count: tuple[str, int]) -> tuple[int, str]:
-    value, count = value_and_count
-    return -count, value
 
 
 ENCODERS: dict[Kind, type[ColumnEncoder]] = {"number": Number, "date": Date, "category": Category}
@@ -303,7 +298,8 @@ def choose_encoder(summary: ColumnSummary, columns: Columns) -> ColumnEncoder:
         raise no_value(summary.name)
     kind = summary.kind
     if kind is None:
-        _leave_out_if_constant(summary)
+        if not summary.n_missing and summary.has_one_value():
+            raise LeftOut(f"all rows have the same value, {summary.first!r}")
         kind = _kind_seen(summary, columns.max_categories)
     return ENCODERS[kind].from_summary(summary, columns.min_count, columns.max_categories)
 
@@ -316,12 +312,15 @@ def _kind_seen(summary: ColumnSummary, most: int) -> Kind:
     if not is_numeric(summary):
         raise unknown_type(summary)
     if pa.types.is_integer(summary.type):
-        _leave_out_if_running_number(summary)
+        low, high = summary.limits()
+        may_be_id = high - low < 2 * summary.n_rows or _ID_NAME.search(summary.name)
+        if may_be_id and summary.n_rows >= _FEW and not summary.n_nulls and summary.all_different():
+            raise LeftOut("every row has a different number, as ids do")
     return "number"
 
 
 def _kind_of_text(summary: ColumnSummary, most: int) -> Kind:
-    numbers, there = summary.n_number_texts(), summary.n_rows - summary.n_nulls
+    numbers, there = summary.n_number_texts, summary.n_rows - summary.n_nulls
     if numbers == there:
         return "number"
     dates = looks_like_dates(text for text, _ in summary.texts().counts)
@@ -329,7 +328,10 @@ def _kind_of_text(summary: ColumnSummary, most: int) -> Kind:
         summary.read_dates()
         return "date"
     if numbers > there / 2 and not (has_open_ends(summary) and summary.n_different() <= most):
-        _refuse_few_texts(summary, f"{numbers} of the {there} values")
+        raise ValueError(
+            f"{summary.not_a_number}, as {numbers} of the {there} values of this column are: correct it, or name "
+            "the column among the categories (categories)"
+        )
     if there >= _FEW and summary.n_different() > there / 2:
         raise LeftOut(_explain_category(summary) or "nearly every row has a different text, as names and ids do")
     return "category"
@@ -366,33 +368,9 @@ def describe_reading(summary: ColumnSummary, encoder: ColumnEncoder) -> str:
 
 def has_open_ends(summary: ColumnSummary) -> bool:
     """Whether a column of text holds nothing but numbers and ranges of them, such as 0, 1, 2 and 3+."""
-    if not is_text(summary) or not 0 < summary.n_number_texts() < summary.n_rows - summary.n_nulls:
+    if not is_text(summary) or not 0 < summary.n_number_texts < summary.n_rows - summary.n_nulls:
         return False
     return all(is_number_text(text) or _RANGE.match(text) for text, _ in summary.texts().counts)
-
-
-def _refuse_few_texts(summary: ColumnSummary, numbers: str) -> None:
-    try:
-        summary.refuse_texts()
-    except ValueError as error:
-        raise ValueError(
-            f"{error}, as {numbers} of this column are: correct it, or name "
-            "the column among the categories (categories)"
-        ) from None
-
-
-def _leave_out_if_constant(summary: ColumnSummary) -> None:
-    if not summary.n_missing and summary.has_one_value():
-        raise LeftOut(f"all rows have the same value, {summary.first!r}")
-
-
-def _leave_out_if_running_number(summary: ColumnSummary) -> None:
-    if summary.n_nulls or summary.n_rows < _FEW:
-        return
-    low, high = summary.limits()
-    dense = high - low < 2 * summary.n_rows
-    if (dense or _ID_NAME.search(summary.name)) and summary.all_different():
-        raise LeftOut("every row has a different number, as ids do")
 
 
 MISSING = ""  # the value of a row that has none
@@ -635,24 +613,7 @@ class TableEncoder:
         ValueError
             If a column of the training rows is missing, or a value cannot be encoded.
         """
-        self._refuse_array(rows)
-        self._refuse_absent(rows)
-        instances = np.zeros((len(rows), len(self.features)), dtype=np.float32)
-        done = 0
-        for part in rows.parts(_ROWS_AT_ONCE):
-            with naming_source(rows.name):
-                self._write(part, instances[done : done + len(part)], rows, done)
-            done += len(part)
-        return instances
-
-    def _write(self, part: pa.Table, out: NDArray[np.float32], rows: Rows, done: int) -> None:
-        for column, positions in zip(self.columns, self.positions.values(), strict=True):
-            try:
-                column.write(part[column.name], out[:, positions[0] : positions[-1] + 1])
-            except RowError as error:
-                raise error.at(rows.number(done + error.row)) from None
-
-    def _refuse_array(self, rows: Rows) -> None:
+        there = rows.table.column_names
         if rows.array is not None:
             names = ", ".join(repr(column.name) for column in self.columns[:_MOST_NAMED])
             raise ValueError(
@@ -660,11 +621,20 @@ class TableEncoder:
                 f"{' and more' if len(self.columns) > _MOST_NAMED else ''}: give a frame, a dict of columns or a "
                 f"file with these; instances that are encoded already go to predict_encoded"
             )
-
-    def _refuse_absent(self, rows: Rows) -> None:
-        there = rows.table.column_names
         if absent := [column.name for column in self.columns if column.name not in there]:
             raise ValueError(
                 f"{rows.name} has no column {', '.join(map(repr, absent))}, which the model was trained on"
                 f"{did_you_mean(absent[0], there)}"
             )
+        instances = np.zeros((len(rows), len(self.features)), dtype=np.float32)
+        places = [slice(found[0], found[-1] + 1) for found in self.positions.values()]
+        done = 0
+        for part in rows.parts(_ROWS_AT_ONCE):
+            with naming_source(rows.name):
+                for column, place in zip(self.columns, places, strict=True):
+                    try:
+                        column.write(part[column.name], instances[done : done + len(part), place])
+                    except RowError as error:
+                        raise error.at(rows.number(done + error.row)) from None
+            done += len(part)
+        return instances

@@ -13,7 +13,6 @@ from llpgan.bags.checks import (
     check_classes,
     check_instances,
     check_proportions,
-    check_tolerance,
     proportions_from_counts,
 )
 from llpgan.bags.known_shares import KnownShares, parse_known_shares
@@ -150,7 +149,13 @@ class BagTable:
                 f"an image lies directly in {instances_file}, in the folder of no bag: move it to its bag"
             )
         if lacking:
-            meant = _other_type(lacking[0], self.ids[0]) or did_you_mean(lacking[0], self.ids)
+            mine, theirs = lacking[0], self.ids[0]
+            if type(mine) is type(theirs):
+                meant = did_you_mean(mine, self.ids)
+            else:
+                meant = (
+                    f": ids are {type(mine).__name__} here and {type(theirs).__name__} there, such as {theirs!r}"
+                )
             raise ValueError(
                 f"bag {lacking[0]!r}{and_more(lacking)} of {instances_file} has no row in {self.file}{meant}"
                 f"{'.' if advice and not meant.endswith(('?', '.')) else ''}{advice or ''}"
@@ -248,12 +253,6 @@ def _read_id(value: Hashable, kind: pa.DataType) -> Hashable:
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         return value
     return value if pa.types.is_integer(kind) and str(found) != value else found  # 01 is another bag than 1
-
-
-def _other_type(mine: Any, theirs: Any) -> str:
-    if type(mine) is type(theirs):
-        return ""
-    return f": ids are {type(mine).__name__} here and {type(theirs).__name__} there, such as {theirs!r}"
 
 
 MOST_LABELS = 10_000
@@ -437,7 +436,6 @@ class Shares(NamedTuple):
 
     def check(self, bag_ids: Sequence[Hashable], tolerance: float) -> None:
         """Refuse what is not the shares of two or more classes, before more is done with them."""
-        check_tolerance(tolerance)
         with naming_source(self.source):
             check_classes(self.classes, self.proportions)
             check_proportions(self.proportions, bag_ids, tolerance, self.classes.tolist())
@@ -471,7 +469,9 @@ def _read_bag_table(
     with check_argument(what):
         frame = _bags_as_columns(given, bag_columns)
         table = read_table(frame, text, bag_columns)
-        return _as_bag_table(table, what, bag_columns, spec, file, _names_as_given(frame))
+        columns = frame if isinstance(frame, Mapping) else getattr(frame, "columns", ())
+        names = {str(name): name for name in columns if isinstance(name, Hashable)}
+        return _as_bag_table(table, what, bag_columns, spec, file, names)
 
 
 def _as_bag_table(
@@ -549,12 +549,6 @@ def _bags_as_columns(frame: Any, bag_columns: Sequence[str]) -> Any:
         return frame
     named = frame.set_axis(list(frame.columns), axis=1)
     return (named.rename_axis(list(bag_columns)) if is_another_name else named).reset_index()
-
-
-def _names_as_given(frame: Any) -> dict[str, Hashable]:
-    """The names of columns by their texts, where some are no text."""
-    names = frame if isinstance(frame, Mapping) else getattr(frame, "columns", ())
-    return {str(name): name for name in names if isinstance(name, Hashable)}
 
 
 def shares_from_tables(

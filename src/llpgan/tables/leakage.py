@@ -28,8 +28,10 @@ def refuse_leaking_counts(
     The latter may have as many values as there are classes. ``counts`` (bags, values) says how many rows have each
     of the column's values; rows where it is missing do not count.
     """
-    named = _named_after(name, classes) if counts.shape[1] == 2 else ""
-    if why := named or _format_shares(counts, proportions, classes):
+    words = set(re.split(r"[\W_]+", name.casefold()))
+    named = [c for c in classes if len(str(c)) >= _SHORT and str(c).casefold() in words]
+    why = f"it is named after the class {named[0]!r}" if named and counts.shape[1] == 2 else ""
+    if why := why or _format_shares(counts, proportions, classes):
         kind = "categories (categories)" if text else "numbers (numbers)"
         raise ValueError(
             f"column {name!r} looks like the label: {why}. Name it as the label (label), which keeps it out of "
@@ -110,22 +112,13 @@ def counts_by_bag(
     return np.bincount(bag_index * n_codes + codes, weights, minlength=n_bags * n_codes).reshape(n_bags, n_codes)
 
 
-def _named_after(name: str, classes: Sequence[str]) -> str:
-    words = set(re.split(r"[\W_]+", name.casefold()))
-    named = [c for c in classes if len(str(c)) >= _SHORT and str(c).casefold() in words]
-    return f"it is named after the class {named[0]!r}" if named else ""
-
-
 def _format_shares(counts: NDArray[np.int64], proportions: NDArray[np.float64], classes: Sequence[str]) -> str:
     sizes = counts.sum(axis=1)
     known = sizes > 0
+    differing = [(c, p) for c, p in zip(classes, proportions[known].T, strict=True) if np.ptp(p) > 0]
     found = []
     for of_value in counts.T:
         shares = of_value[known] / sizes[known]
-        found += [name for name, p in zip(classes, proportions[known].T, strict=True) if _same(shares, p)][:1]
+        found += [name for name, p in differing if np.allclose(shares, p, atol=5e-4)][:1]
     enough = 1 if counts.shape[1] == 2 else counts.shape[1]  # of two values, one may be a class and one all others
     return f"it has the share of the class {found[0]!r} in every bag" if len(found) >= enough else ""
-
-
-def _same(shares: NDArray[np.float64], of_class: NDArray[np.float64]) -> bool:
-    return bool(np.ptp(of_class) > 0 and np.allclose(shares, of_class, atol=5e-4))

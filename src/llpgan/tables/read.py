@@ -229,6 +229,7 @@ class Encoder(Protocol):
 
 
 _SEPARATORS = ",;\t|"
+_THOUSANDS = ","  # where it separates columns, one in quotes may as well separate thousands as decimals
 _QUOTED = re.compile(r'"[^"]*"')
 _WITH_COMMA = r"^\s*[+-]?(\d+,?\d*|,\d+)([eE][+-]?\d+)?\s*$"
 _HEADER_BYTES = 2**16
@@ -243,17 +244,9 @@ def find_separator(path: Path) -> str:
     with pa.input_stream(path) as stream:  # which also unpacks
         lines = stream.read(_HEADER_BYTES).decode("utf-8", errors="replace").split("\n")
     bare = [_QUOTED.sub("", line) for line in lines[: min(_FIRST_LINES, max(1, len(lines) - 1))]]
-
-    def rank(separator: str) -> tuple[int, int]:
-        in_header = bare[0].count(separator)
-        return sum(line.count(separator) == in_header > 0 for line in bare), in_header
-
-    return max(_SEPARATORS, key=rank)
-
-
-def decimals_may_have_commas(separator: str) -> bool:
-    """Where commas separate columns, a comma in quotes may as well separate thousands."""
-    return separator != ","
+    in_header = {separator: bare[0].count(separator) for separator in _SEPARATORS}
+    agreeing = {mark: sum(line.count(mark) == n > 0 for line in bare) for mark, n in in_header.items()}
+    return max(_SEPARATORS, key=lambda mark: (agreeing[mark], in_header[mark]))
 
 
 def has_decimal_commas(column: pa.ChunkedArray) -> bool:
@@ -301,10 +294,17 @@ def id_type(texts: Iterable[str]) -> pa.DataType:
     different = sorted(set(texts))
     if not different:
         return pa.null()
-    if all(_is_whole_number(text) for text in different):
+    if all(
+        text.lstrip("-").isdecimal() and str(int(text)) == text and abs(int(text)) <= _LARGEST
+        for text in different  # written as Python writes whole numbers: no leading zero, no plus, no space
+    ):
         return pa.int64()
-    parsed = _parse_ids(different)
-    loses_digits = pa.types.is_floating(parsed.type) and any(map(_has_many_digits, different))
+    file = io.BytesIO()
+    pa.csv.write_csv(pa.table({"id": different}), file)
+    options = pa.csv.ParseOptions(newlines_in_values=True)
+    parsed = pa.csv.read_csv(io.BytesIO(file.getvalue()), parse_options=options)["id"]
+    has_many_digits = any(sum(letter.isdigit() for letter in text) > _DIGITS for text in different)
+    loses_digits = has_many_digits and pa.types.is_floating(parsed.type)
     if loses_digits or not any(test(parsed.type) for test in _OTHER_TYPES):
         return pa.string()
     return parsed.type if len(parsed.unique()) == len(different) else pa.string()
@@ -317,23 +317,6 @@ def cast_ids(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if kind in (pa.string(), pa.null()):
         return texts.dictionary_encode()
     return pc.utf8_trim_whitespace(texts).cast(kind)
-
-
-def _is_whole_number(text: str) -> bool:
-    """Whether it is written as Python would write it: no leading zero, no plus, no space."""
-    return text.lstrip("-").isdecimal() and str(int(text)) == text and abs(int(text)) <= _LARGEST
-
-
-def _has_many_digits(text: str) -> bool:
-    return sum(letter.isdigit() for letter in text) > _DIGITS
-
-
-def _parse_ids(texts: list[str]) -> pa.ChunkedArray:
-    """As Arrow reads them in a file with nothing else."""
-    file = io.BytesIO()
-    pa.csv.write_csv(pa.table({"id": texts}), file)
-    parse = pa.csv.ParseOptions(newlines_in_values=True)
-    return pa.csv.read_csv(io.BytesIO(file.getvalue()), parse_options=parse)["id"]
 
 
 MISSING = ("", "?", "NA", "N/A", "#N/A", "n/a", "NULL", "null", "None", "NaN", "nan", "-nan", "<NA>")
@@ -422,39 +405,29 @@ def _from_pandas(frame: Any) -> pa.Table:
     """Without the frame's index, which is no column."""
     refuse_repeated("the table", [str(name) for name in frame.columns])
     named = frame.set_axis([str(name) for name in frame.columns], axis=1)
-    intervals = {
-        name: _interval_texts(named[name]) for name in named.columns if _holds_intervals(named[name].dtype)
-    }
+    intervals = {}
+    for name, kind in named.dtypes.items():  # of pandas' cut and qcut, which Arrow has no type for
+        categories = getattr(kind, "categories", None)
+        if str(kind if categories is None else categories.dtype).startswith("interval"):
+            intervals[name] = named[name].astype(object).map(str, na_action="ignore")
     try:
         return pa.Table.from_pandas(named.assign(**intervals), preserve_index=False)
     except (pa.ArrowException, OverflowError, TypeError) as error:
         raise ValueError(f"the table cannot be read: {'; '.join(map(str, error.args))}") from None
 
 
-def _holds_intervals(dtype: Any) -> bool:
-    """Whether it is that of pandas' cut and qcut, which Arrow has no type for."""
-    categories = getattr(dtype, "categories", None)
-    return str(dtype if categories is None else categories.dtype).startswith("interval")
-
-
-def _interval_texts(column: Any) -> Any:
-    return column.astype(object).map(str, na_action="ignore")
-
-
 def _from_columns(columns: Mapping[Any, Any]) -> pa.Table:
-    arrays = {str(name): _from_values(str(name), values) for name, values in columns.items()}
+    arrays = {}
+    for name, values in columns.items():
+        try:
+            arrays[str(name)] = pa.table({str(name): values})[str(name)]
+        except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
+            raise ValueError(f"column {str(name)!r} cannot be read: {_error_line(error)}") from None
     refuse_repeated("the table", [str(name) for name in columns])
     try:
         return pa.table(arrays)
     except pa.ArrowException as error:
         raise ValueError(f"the table cannot be read: {_error_line(error)}") from None
-
-
-def _from_values(name: str, values: Any) -> pa.ChunkedArray:
-    try:
-        return pa.table({name: values})[name]
-    except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
-        raise ValueError(f"column {name!r} cannot be read: {_error_line(error)}") from None
 
 
 def refuse_repeated(name: str, columns: Sequence[str]) -> None:
@@ -517,7 +490,7 @@ def _read_csv(path: Path, text: Text, ids: Text, delimiter: str | None = None) -
     for place, name in enumerate(table.column_names):
         if name in ids and name not in text:
             table = table.set_column(place, name, cast_ids(table[place]))
-    return convert_decimal_commas(table, as_text) if decimals_may_have_commas(delimiter) else table
+    return table if delimiter == _THOUSANDS else convert_decimal_commas(table, as_text)
 
 
 def _parse_csv(path: Path, text: Text, delimiter: str, line_breaks: bool) -> pa.Table:
@@ -575,16 +548,8 @@ def _read_tsv(path: Path, text: Text, ids: Text) -> pa.Table:
     return _read_csv(path, text, ids, "\t")
 
 
-def _read_parquet(path: Path, text: Text, ids: Text) -> pa.Table:
-    return pa.parquet.read_table(path)
-
-
 def _read_feather(path: Path, text: Text, ids: Text) -> pa.Table:
     return pyarrow.feather.read_table(path)
-
-
-def _read_json_lines(path: Path, text: Text, ids: Text) -> pa.Table:
-    return pyarrow.json.read_json(path)
 
 
 def _error_line(error: BaseException) -> str:
@@ -597,10 +562,10 @@ _READERS: dict[str, Callable[[Path, Text, Text], pa.Table]] = {
     ".tsv": _read_tsv,
     ".tab": _read_tsv,
     ".tsv.gz": _read_tsv,
-    ".parquet": _read_parquet,
+    ".parquet": lambda path, *_: pa.parquet.read_table(path),
     ".feather": _read_feather,
     ".arrow": _read_feather,
-    ".jsonl": _read_json_lines,
+    ".jsonl": lambda path, *_: pyarrow.json.read_json(path),
 }
 _SPREADSHEETS = {".xlsx", ".xls", ".xlsm", ".ods"}
 
@@ -682,7 +647,7 @@ class _DecimalCommas:
     """The columns that hold numbers with decimal commas in one block or more, and nothing else in the others."""
 
     def __init__(self, delimiter: str) -> None:
-        self.wanted = decimals_may_have_commas(delimiter)
+        self.wanted = delimiter != _THOUSANDS
         self.found: set[str] = set()
         self.others: set[str] = set()
 
@@ -725,7 +690,7 @@ def _line_blocks(path: Path, delimiter: str, size: int) -> Iterator[bytes]:
             data = rest + data
             if not header and (first := line.match(data)):
                 header, data = data[: first.end()], data[first.end() :]
-            end = _end(lines, data) if header else 0
+            end = found.end() if header and (found := lines.match(data)) else 0
             if end:
                 is_empty = False
                 yield header + data[:end]
@@ -750,8 +715,3 @@ def _field_patterns(delimiter: str) -> tuple[re.Pattern[bytes], re.Pattern[bytes
     cell = rb'(?:"[^"]*+(?:""[^"]*+)*+"|(?!"))[^%b\r\n]*+' % mark
     line = rb"(?:%b[%b\r])*+%b\n" % (cell, mark, cell)
     return re.compile(rb"(?:\xef\xbb\xbf)?+" + line), re.compile(rb"(?:%b)*+" % line)
-
-
-def _end(lines: re.Pattern[bytes], data: bytes) -> int:
-    found = lines.match(data)
-    return found.end() if found else 0

@@ -123,8 +123,10 @@ class TableSpec:
         check_switch(self.within, "within")
         if self.within and self.partial:
             refuse_beside_within(None, None, partial=True)
-        if self.image_size is not None:
-            _check_size(self.image_size)
+        if (size := self.image_size) is not None:
+            is_pair = isinstance(size, Sequence) and not isinstance(size, str) and len(size) == 2
+            if not is_pair or not all(isinstance(n, int) and not isinstance(n, bool) and n > 0 for n in size):
+                raise ValueError(f"image_size must be height and width in pixels, such as (32, 32), got {size!r}")
         self._check_features()
         if self.unmatched not in ("error", "drop"):
             raise ValueError(f"unmatched must be 'error' or 'drop', got {self.unmatched!r}")
@@ -296,9 +298,3 @@ def check_class_columns(given: Any) -> Sequence[Hashable]:
 def _is_name(given: Any) -> bool:
     """Names are text; columns of frames may be numbered too."""
     return isinstance(given, str | Integral)
-
-
-def _check_size(given: Any) -> None:
-    is_pair = isinstance(given, Sequence) and not isinstance(given, str) and len(given) == 2
-    if not is_pair or not all(isinstance(n, int) and not isinstance(n, bool) and n > 0 for n in given):
-        raise ValueError(f"image_size must be height and width in pixels, such as (32, 32), got {given!r}")

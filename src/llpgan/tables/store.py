@@ -94,7 +94,11 @@ class SortingWriter:
         self.next_row = np.cumsum(sizes) - sizes
         self.row_bytes = dtype.itemsize * int(np.prod(shape, dtype=np.int64))
         n_rows = int(sizes.sum())
-        _refuse_full(path.parent, n_rows * self.row_bytes)
+        n_bytes, free = n_rows * self.row_bytes, shutil.disk_usage(path.parent).free
+        if free < n_bytes:
+            raise OSError(
+                f"{path.parent}: the store takes {n_bytes / 1e9:.2f} GB, but only {free / 1e9:.2f} GB are free"
+            )
         capacity = min(n_rows, max(1, _BUFFER_BYTES // self.row_bytes))
         self.waiting = np.empty((capacity, *shape), dtype)
         self.bag_index = np.empty(capacity, dtype=np.int64)
@@ -138,18 +142,13 @@ class SortingWriter:
     def _write_waiting(self) -> None:
         bags = self.bag_index[: self.n_waiting]
         order = np.argsort(bags, kind="stable")
-        rows = self._places(bags[order])
+        present, starts, counts = np.unique(bags[order], return_index=True, return_counts=True)
+        rows = np.arange(len(order)) + np.repeat(self.next_row[present] - starts, counts)  # each one's in the file
+        self.next_row[present] += counts
         step = max(1, _GATHERED_BYTES // self.row_bytes)
         for start in range(0, len(order), step):
             self._write(self.waiting[order[start : start + step]], rows[start : start + step])
         self.n_waiting = 0
-
-    def _places(self, sorted_bags: Index) -> Index:
-        """The row of the file for each of some rows that are sorted by bag."""
-        bags, starts, counts = np.unique(sorted_bags, return_index=True, return_counts=True)
-        rows = np.arange(len(sorted_bags)) + np.repeat(self.next_row[bags] - starts, counts)
-        self.next_row[bags] += counts
-        return rows
 
     def _write(self, instances: Array, rows: Index) -> None:
         for start, stop in consecutive_runs(rows).tolist():
@@ -158,12 +157,6 @@ class SortingWriter:
             while left:
                 n_written = os.pwrite(self.file, left, place)
                 left, place = left[n_written:], place + n_written
-
-
-def _refuse_full(folder: Path, n_bytes: int) -> None:
-    free = shutil.disk_usage(folder).free
-    if free < n_bytes:
-        raise OSError(f"{folder}: the store takes {n_bytes / 1e9:.2f} GB, but only {free / 1e9:.2f} GB are free")
 
 
 STORE, INSTANCES, BAGS, WEIGHTS = "store.json", "instances.npy", "bags.parquet", "weights.npy"
@@ -402,7 +395,9 @@ def _read_stored_bags(path: Path, contents: Contents) -> StoredBags:
         shares = _shares_in(table, "share", contents)
         sizes, known = table["rows"].to_numpy(), _known_in(table, contents)
         weights = _column_in(table, "weight")
-        n_columns = len(keys) + 1 + len(contents.classes) * _n_tables(known) + _has_noise(known)
+        n_tables = 1 if known is None else 3 + (known.within is not None)  # of bags and classes, side by side
+        has_noise = known is not None and known.sd is not None
+        n_columns = len(keys) + 1 + len(contents.classes) * n_tables + has_noise
         n_columns += weights is not None
         is_whole = len(table.column_names) == n_columns and sizes.sum() == contents.shape[0]
     except (pa.ArrowException, KeyError, TypeError) as error:
@@ -428,15 +423,6 @@ def _read_weights(path: Path, contents: Contents) -> NDArray[np.float64] | None:
 
 def _column_in(table: pa.Table, name: str) -> NDArray[np.float64] | None:
     return table[name].to_numpy() if name in table.column_names else None
-
-
-def _n_tables(known: KnownShares | None) -> int:
-    """How many tables of bags and classes are stored side by side."""
-    return 1 if known is None else 3 + (known.within is not None)
-
-
-def _has_noise(known: KnownShares | None) -> bool:
-    return known is not None and known.sd is not None
 
 
 def _shares_in(table: pa.Table, name: str, contents: Contents) -> NDArray[np.float64]:

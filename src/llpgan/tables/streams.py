@@ -40,7 +40,12 @@ def open_npz(path: Path) -> Rows:
     """Instances are the array of that name, or the only one of two or more dimensions; the others are columns."""
     with _load_array(path, NpzFile) as archive:
         arrays = {name: _member(path, archive, name) for name in archive.files}
-    instances = arrays.pop(_name_of_instances(path, arrays))
+    wide = [name for name, array in arrays.items() if array.ndim > 1]
+    if "instances" not in arrays and len(wide) != 1:
+        raise ValueError(
+            f"{path} has arrays {', '.join(arrays)}: call the one that holds the instances 'instances'"
+        )
+    instances = arrays.pop("instances" if "instances" in arrays else wide[0])
     if instances.ndim < 2:
         raise ValueError(f"{path}: the instances have shape {instances.shape}: (rows, features) would be right")
     for name, column in arrays.items():
@@ -132,13 +137,6 @@ def _member(path: Path, archive: Any, name: str) -> Array:
         raise ValueError(f"{path}: the array {name!r} cannot be read: {error}") from error
 
 
-def _name_of_instances(path: Path, arrays: dict[str, Array]) -> str:
-    wide = [name for name, array in arrays.items() if array.ndim > 1]
-    if "instances" in arrays or len(wide) == 1:
-        return "instances" if "instances" in arrays else wide[0]
-    raise ValueError(f"{path} has arrays {', '.join(arrays)}: call the one that holds the instances 'instances'")
-
-
 _ARRAYS = {".npy": open_npy, ".npz": open_npz}
 
 
@@ -211,8 +209,11 @@ def open_stream(source: Any, text: Text = (), ids: Text = ()) -> RowStream:
     path = Path(source) if isinstance(source, str | Path) else None
     if path is not None and (files := _parquet_files(path)):
         return _stream_parquet(path, files)
-    if path is not None and path.is_file() and _is_csv(path):
-        return _stream_csv(path, text, ids)
+    if path is not None and path.is_file() and path.name.lower().endswith((*CSV, *TSV)):
+        with unreadable(str(path)):
+            delimiter = "\t" if path.name.lower().endswith(TSV) else find_separator(path)
+            blocks = CsvBlocks.open(path, delimiter, {name: pa.string() for name in text}, ids)
+        return _stream_tables(str(path), pa.schema(blocks.types.items()), lambda _: blocks, path.parent)
     return stream_rows(open_rows(source, text, ids))
 
 
@@ -227,19 +228,16 @@ def stream_rows(rows: Rows) -> RowStream:
     if rows.array is not None and rows.array.ndim == 0:
         return RowStream(rows.name, rows.table.schema, lambda _: iter([rows]), shape=())
     if rows.array is not None:
-        return _stream_array(rows, _decode_dictionaries(rows.array))
+        array: Any = rows.array
+        if isinstance(array, np.memmap) and array.filename is not None and array.flags.c_contiguous:
+            array = StoredInstances(array.filename)  # read and not mapped: pages that were seen stay in memory
+        return _stream_array(rows, array)
 
     def parts(n_rows: int) -> Iterator[Rows]:
         for start in range(0, len(rows), n_rows):
             yield replace(rows, table=rows.table.slice(start, n_rows), first_row=start)
 
     return RowStream(rows.name, rows.table.schema, parts, image=rows.image)
-
-
-def _decode_dictionaries(array: Any) -> Any:
-    """An array in a file that is read and not mapped, since pages that were seen would stay in memory."""
-    can_be_read = isinstance(array, np.memmap) and array.filename is not None and array.flags.c_contiguous
-    return StoredInstances(array.filename) if can_be_read else array
 
 
 def _stream_array(rows: Rows, array: Any) -> RowStream:
@@ -286,19 +284,11 @@ def split_evenly(tables: Iterable[pa.Table], n_rows: int) -> Iterator[pa.Table]:
         yield pa.concat_tables(waiting)
 
 
-def _stream_csv(path: Path, text: Text, ids: Text) -> RowStream:
-    with unreadable(str(path)):
-        delimiter = "\t" if path.name.lower().endswith(TSV) else find_separator(path)
-        blocks = CsvBlocks.open(path, delimiter, {name: pa.string() for name in text}, ids)
-    return _stream_tables(str(path), pa.schema(blocks.types.items()), lambda _: blocks, path.parent)
-
-
-def _is_csv(path: Path) -> bool:
-    return path.name.lower().endswith((*CSV, *TSV))
-
-
 def _stream_parquet(path: Path, files: list[Path]) -> RowStream:
-    schemas = [_read_schema(file) for file in files]
+    schemas = []
+    for file in files:
+        with unreadable(str(file)):
+            schemas.append(pa.parquet.read_schema(file))
     for file, schema in zip(files, schemas, strict=True):
         if lacking := set(schemas[0].names) ^ set(schema.names):
             raise ValueError(f"{file} and {files[0]} do not both have a column {min(lacking)!r}")
@@ -321,8 +311,3 @@ def _parquet_files(path: Path) -> list[Path]:
         visible = (file for file in path.iterdir() if not file.name.startswith("."))
         return sorted(file for file in visible if file.name.lower().endswith(PARQUET) and file.is_file())
     return [path] if path.name.lower().endswith(PARQUET) and path.is_file() else []
-
-
-def _read_schema(file: Path) -> pa.Schema:
-    with unreadable(str(file)):
-        return pa.parquet.read_schema(file)

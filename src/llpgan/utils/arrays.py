@@ -47,17 +47,24 @@ def check_numbers(given: Any, name: str) -> Array:
     array([[1. , 2. ],
            [3. , 4.5]])
     """
-    _refuse_sparse(given, name)
-    if is_frame(given):
-        _refuse_repeated_columns(given, name)
+    kinds = given.dtypes if hasattr(given, "sparse") and is_frame(given) else ()
+    if hasattr(given, "tocsr") or any(type(kind).__name__ == "SparseDtype" for kind in kinds):
+        raise TypeError(f"{name} is sparse: give a dense array, such as {name}.toarray()")
+    columns = list(given.columns) if is_frame(given) else []
+    for column in columns:
+        if columns.count(column) > 1:
+            raise ValueError(f"{name} has more than one column {column!r}: columns need names of their own")
     array = _as_array(given, name)
     if array.dtype.kind in "biuf":
         return array
     if is_frame(given):
-        return _numbers_of_columns(given, name)
-    if array.dtype == object:
-        return _numbers_of_objects(array, name)
-    raise ValueError(f"{name} must be numbers, got {_name_kind(array.dtype)}")
+        return np.column_stack([_numbers_of_column(given[column], column, name) for column in columns])
+    if array.dtype != object:
+        raise ValueError(f"{name} must be numbers, got {_name_kind(array.dtype)}")
+    for place, value in zip(np.ndindex(array.shape), array.ravel().tolist(), strict=True):
+        if not _holds_number(value) and not is_missing(value):
+            raise ValueError(f"{name} must be numbers, got {_quote_value(value)} at {list(place)}")
+    return np.array([_as_float(value, name) for value in array.ravel().tolist()]).reshape(array.shape)
 
 
 def check_between_0_and_1(given: Any, name: str, *, such_as: float) -> None:
@@ -94,7 +101,11 @@ def check_labels(given: Any, name: str) -> Array:
     """
     values = check_one_per_row(given, name)
     array = values if isinstance(values, np.ndarray) else _refuse_mixed_kinds(values, name)
-    for row in _missing(array):
+    if array.dtype == object:
+        missing = np.array([is_missing(value) for value in array.tolist()], dtype=bool)
+    else:
+        missing = array != array  # NaN and NaT differ from themselves
+    for row in np.flatnonzero(missing):
         raise ValueError(f"{name}: row {row} has no label, but {array[row]}")
     return array
 
@@ -112,7 +123,8 @@ def check_class_names(given: Any, name: str) -> Array:
             raise ValueError(f"{name}: classes are named by text or numbers, but one is {_quote_value(value)}")
     if isinstance(values, np.ndarray) and values.dtype != object:
         return values
-    if len({_family(value) for value in plain}) > 1 or isinstance(values, np.ndarray):
+    kinds = {next(kind for kind in (bool, str, int, float) if isinstance(value, kind)) for value in plain}
+    if len(kinds) > 1 or isinstance(values, np.ndarray):
         mixed = np.empty(len(plain), dtype=object)
         mixed[:] = plain
         return mixed
@@ -154,7 +166,8 @@ def _as_array(given: Any, name: str) -> Array:
             f"{name} is an Arrow table, which goes to Bags.from_tables; an array or a frame would be right"
         )
     if isinstance(given, str | bytes) or not (hasattr(given, "__array__") or isinstance(given, Sequence)):
-        raise TypeError(f"{name} must be an array, a frame or a list, got {_a(given)}")
+        kind = "nothing" if given is None else f"a {type(given).__name__}"
+        raise TypeError(f"{name} must be an array, a frame or a list, got {kind}")
     try:
         return np.asanyarray(given)
     except ValueError as error:
@@ -164,26 +177,6 @@ def _as_array(given: Any, name: str) -> Array:
 
 def _is_arrow(given: Any) -> bool:
     return hasattr(given, "column_names")
-
-
-def _refuse_sparse(given: Any, name: str) -> None:
-    if hasattr(given, "tocsr") or (hasattr(given, "sparse") and is_frame(given) and _has_sparse_columns(given)):
-        raise TypeError(f"{name} is sparse: give a dense array, such as {name}.toarray()")
-
-
-def _has_sparse_columns(frame: Any) -> bool:
-    return any(type(kind).__name__ == "SparseDtype" for kind in frame.dtypes)
-
-
-def _refuse_repeated_columns(frame: Any, name: str) -> None:
-    columns = list(frame.columns)
-    for column in columns:
-        if columns.count(column) > 1:
-            raise ValueError(f"{name} has more than one column {column!r}: columns need names of their own")
-
-
-def _numbers_of_columns(frame: Any, name: str) -> Array:
-    return np.column_stack([_numbers_of_column(frame[column], column, name) for column in frame.columns])
 
 
 def _numbers_of_column(column: Any, title: Any, name: str) -> Array:
@@ -198,13 +191,6 @@ def _numbers_of_column(column: Any, title: Any, name: str) -> Array:
                 f"{name}: column {title!r}, row {row}: {_quote_value(value)} is not a number; {_USE_TABLES}"
             )
     return np.array([_as_float(value, f"{name}: column {title!r}") for value in values.tolist()])
-
-
-def _numbers_of_objects(array: Array, name: str) -> Array:
-    for place, value in zip(np.ndindex(array.shape), array.ravel().tolist(), strict=True):
-        if not _holds_number(value) and not is_missing(value):
-            raise ValueError(f"{name} must be numbers, got {_quote_value(value)} at {list(place)}")
-    return np.array([_as_float(value, name) for value in array.ravel().tolist()]).reshape(array.shape)
 
 
 def _as_float(value: Any, name: str) -> float:
@@ -228,27 +214,12 @@ def _refuse_mixed_kinds(values: list[Any], name: str) -> Array:
     return array
 
 
-def _missing(array: Array) -> Array:
-    """The rows without a value; NaN and NaT differ from themselves."""
-    if array.dtype == object:
-        return np.flatnonzero([is_missing(value) for value in array.tolist()])
-    return np.flatnonzero(array != array)
-
-
 def _holds_number(value: Any) -> bool:
     return isinstance(value, Real | Decimal | np.number | np.bool_) and not isinstance(value, complex)
 
 
-def _family(value: Any) -> type:
-    return next(kind for kind in (bool, str, int, float) if isinstance(value, kind))
-
-
 def _name_kind(dtype: np.dtype[Any]) -> str:
     return _KINDS.get(dtype.kind, f"values of type {dtype}")
-
-
-def _a(value: Any) -> str:
-    return "nothing" if value is None else f"a {type(value).__name__}"
 
 
 def _quote_value(value: Any) -> str:
