@@ -524,7 +524,10 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.instance_type_ = bags.instances.dtype.str
         self.largest_pixel_ = _largest_pixel(bags.instances) if bags.instances.ndim > 2 else None
         self.encoder_ = bags.encoder
-        self._note_features(None if bags.encoder else bags.features)
+        if bags.features is not None and not bags.encoder:  # scikit-learn reads it only if columns have names
+            self.feature_names_in_ = np.array(bags.features, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
         return bags
 
     def _weighted_bags_of_one(self, instances: Array, y: Any, sample_weight: Any) -> Bags:
@@ -570,13 +573,6 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             fit_warnings.warn_if_little_learned(method, shown, probabilities, bags.prior, missing)
         )
         return self
-
-    def _note_features(self, names: Sequence[str] | None) -> None:
-        """Under the attribute that scikit-learn reads, which is there only if the user's columns have names."""
-        if names is not None:
-            self.feature_names_in_ = np.array(names, dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
 
     def _check_others(self, bags: Bags) -> None:
         """Refuse bags whose instances differ in kind from those of the training."""
@@ -752,7 +748,11 @@ def _tree_rows(
 
 def _edges(tables: dict[tuple[int, int], Table], n_columns: int) -> Iterator[tuple[int | None, int, Table]]:
     """Parent, column and their table, along the spanning tree of largest mutual information, root first."""
-    known = {pair: _mutual_information(table) for pair, table in tables.items()}
+    known = {}  # the mutual information of two columns
+    for pair, table in tables.items():
+        joint = (table + _TINY) / (table + _TINY).sum()
+        independent = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0)
+        known[pair] = float(np.sum(joint * np.log(joint / independent)))
     root, other = max(known, key=lambda pair: known[pair])
     yield None, root, tables[root, other]
     inside = [root]
@@ -763,11 +763,6 @@ def _edges(tables: dict[tuple[int, int], Table], n_columns: int) -> Iterator[tup
         )
         yield parent, column, tables[parent, column] if parent < column else tables[column, parent].T
         inside.append(column)
-
-
-def _mutual_information(table: Table) -> float:
-    joint = (table + _TINY) / (table + _TINY).sum()
-    return float(np.sum(joint * np.log(joint / (joint.sum(axis=1, keepdims=True) * joint.sum(axis=0)))))
 
 
 def _draw(table: Table, given: Codes, random_state: np.random.RandomState) -> Codes:

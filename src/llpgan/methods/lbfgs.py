@@ -60,19 +60,16 @@ class WolfeSearch:
         enough = value <= self._first.value + step * needed
         if self._seeks_decrease and enough and slope >= 0:
             self._seeks_decrease = False
-        if self._is_over(found, enough):
+        if enough and abs(slope) <= -FLATTER * self._first.slope:
+            return step, True
+        outside = step <= self._low or step >= self._high
+        if self._bracketed and (outside or self._high - self._low <= _NARROW * self._high):
             return step, True
         if self._seeks_decrease and value <= self._best.value and not enough:
             self._take(found, tilt=needed)
         else:
             self._take(found, tilt=0.0)
         return self._next, False
-
-    def _is_over(self, found: Point, enough: bool) -> bool:
-        if enough and abs(found.slope) <= -FLATTER * self._first.slope:
-            return True
-        outside = found.step <= self._low or found.step >= self._high
-        return self._bracketed and (outside or self._high - self._low <= _NARROW * self._high)
 
     def _take(self, found: Point, tilt: float) -> None:
         """Narrow the interval by what was found, and choose the next step in it."""
@@ -118,9 +115,11 @@ def next_step(
         Between which the step must lie if it is not.
     """
     if tried.value > best.value:  # beyond a minimum
-        cubic, secant = cubic_minimum(best, tried), _parabola(best, tried)
-        nearer = abs(cubic - best.step) < abs(secant - best.step)
-        return (cubic if nearer else cubic + (secant - cubic) / 2), True
+        width = tried.step - best.step  # the parabola has both values and the first slope
+        parabola = best.step + best.slope / ((best.value - tried.value) / width + best.slope) / 2 * width
+        cubic = cubic_minimum(best, tried)
+        nearer = abs(cubic - best.step) < abs(parabola - best.step)
+        return (cubic if nearer else cubic + (parabola - cubic) / 2), True
     if np.sign(tried.slope) != np.sign(best.slope):  # beyond a minimum as well, but lower
         cubic, secant = cubic_minimum(tried, best), _secant(tried, best)
         return (cubic if abs(cubic - tried.step) > abs(secant - tried.step) else secant), True
@@ -159,12 +158,6 @@ def cubic_minimum(one: Point, two: Point) -> float:
     if square < 0 or divisor == 0:
         return float("nan")
     return one.step + (gamma - one.slope + theta) / divisor * (two.step - one.step)
-
-
-def _parabola(one: Point, two: Point) -> float:
-    """The minimum of the parabola with both values and the first slope."""
-    width = two.step - one.step
-    return one.step + one.slope / ((one.value - two.value) / width + one.slope) / 2 * width
 
 
 def _secant(one: Point, two: Point) -> float:
@@ -249,7 +242,9 @@ class Searches:
             goes_on = np.ones(len(active), bool)
             moved = active[taken]
             goes_on[taken] = lower & self._are_steep(moved)
-            goes_on[dropped] = self._forget(active[dropped])
+            lost = active[dropped]  # these found no step: they drop their memory, or end if they had none
+            goes_on[dropped] = self._inverse[lost].any(axis=1)
+            self._inverse[lost], self._scale[lost], self._n_done[lost] = 0.0, 1.0, 0
             self._ended[active[~goes_on]] = True
             goes_on[taken] &= self._n_taken[moved] < most
             self._turn(active[(taken | dropped) & goes_on])
@@ -302,12 +297,6 @@ class Searches:
         self.points[which], self._values[which], self._slopes[which] = points, values, slopes
         self._n_done[which] += 1  # since the memory was dropped last
         self._n_taken[which] += 1
-
-    def _forget(self, which: Array) -> Array:
-        """Drop the memory of searches that found no step; False for those that had none."""
-        had_some = self._inverse[which].any(axis=1)
-        self._inverse[which], self._scale[which], self._n_done[which] = 0.0, 1.0, 0
-        return np.asarray(had_some)
 
     def _turn(self, which: Array) -> None:
         """New directions, by the two loops of L-BFGS, and the first step to try along them."""

@@ -257,19 +257,18 @@ class ClassicalClassifier(LLPClassifier):
 
     def _learn_scales(self, bags: Bags) -> None:
         """What :meth:`_features` needs, without reading instances that stay in their file all at once."""
-        shift, scale = _one_scale(bags.instances, bags.weights) if self.standardize else (0.0, 1.0)
+        shift: Array | float = 0.0
+        scale: Array | float = 1.0
+        if self.standardize and bags.instances.ndim == 2:
+            shift, scale = robust_scale(bags.instances, bags.weights)
+        elif self.standardize:
+            shift, deviation = column_moments(_as_rows(bags.instances), bags.weights)
+            scale = float(np.sqrt(np.mean(deviation**2))) or 1.0
         self.shift_, self.scale_ = shift, scale
 
     def _features(self, instances: Array) -> Features:
         """The features of any instances."""
         return Features.from_rows(_as_rows(instances), self.shift_, self.scale_)
-
-
-def _one_scale(instances: Array, weights: Array | None) -> tuple[Array, Array | float]:
-    if instances.ndim == 2:
-        return robust_scale(instances, weights)
-    mean, deviation = column_moments(_as_rows(instances), weights)
-    return mean, float(np.sqrt(np.mean(deviation**2))) or 1.0
 
 
 def _as_rows(instances: Array) -> Array:
@@ -342,17 +341,16 @@ def bag_blocks(
            [3., 1.],
            [2., 1.]])
     """
-    kept = keep and not is_stored(bags.instances)
-    read = _read_at_once(bags, features_of) if kept else _repeatable(bags, features_of)
-    shares = row_shares(bags)
+
+    def read_again(first: int, stop: int) -> Array:
+        found = features_of(bags.instances[bags.row_order[first:stop]])
+        return np.column_stack([found, np.ones(len(found))])
+
+    read = _read_at_once(bags, features_of) if keep and not is_stored(bags.instances) else read_again
+    shares = None  # how much each row counts in its bag, on average one
+    if bags.weights is not None:
+        shares = np.asarray(bags.weights * (bags.sizes / bags.totals)[bags.bag_index])
     return [_bag_block(bags, part, shares, read) for part in bag_runs(bags, rows_a_block)]
-
-
-def row_shares(bags: Bags) -> Array | None:
-    """How much each row counts in its bag, on average one; None where all count the same."""
-    if bags.weights is None:
-        return None
-    return np.asarray(bags.weights * (bags.sizes / bags.totals)[bags.bag_index])
 
 
 def map_in_threads(work: Callable[[BagBlock], Result], blocks: Sequence[BagBlock]) -> Iterator[Result]:
@@ -399,14 +397,6 @@ def _bag_block(bags: Bags, part: slice, shares: Array | None, read: Callable[[in
         shares=None if shares is None else shares[bags.row_order[first:stop]],
         read=lambda: read(first, stop),
     )
-
-
-def _repeatable(bags: Bags, features_of: FeaturesOf) -> Callable[[int, int], Array]:
-    def read(first: int, stop: int) -> Array:
-        found = features_of(bags.instances[bags.row_order[first:stop]])
-        return np.column_stack([found, np.ones(len(found))])
-
-    return read
 
 
 def _read_at_once(bags: Bags, features_of: FeaturesOf) -> Callable[[int, int], Array]:

@@ -124,7 +124,8 @@ def refuse_misfit(kind: Any, values: Mapping[str, Any]) -> None:
         if not matches(value, hints[name]):
             hint = hints[name]
             told = hint.__name__ if isinstance(hint, type) and not get_args(hint) else str(hint)
-            raise ValueError(f"{name} should be {told}, not {_abbreviate(value)}")
+            text = repr(value)
+            raise ValueError(f"{name} should be {told}, not {text if len(text) <= 60 else f'{text[:60]}...'}")
 
 
 def matches(value: Any, hint: Any) -> bool:
@@ -139,7 +140,9 @@ def matches(value: Any, hint: Any) -> bool:
     if origin in (Union, UnionType):
         return any(matches(value, part) for part in parts)
     if origin is tuple:
-        return isinstance(value, tuple) and _match_tuple(value, parts)
+        if not isinstance(value, tuple) or parts[-1:] == (...,):
+            return isinstance(value, tuple) and all(matches(each, parts[0]) for each in value)
+        return len(value) == len(parts) and all(map(matches, value, parts))
     if origin in (list, Sequence):
         return isinstance(value, list | tuple) and all(matches(each, parts[0]) for each in value)
     if origin in (dict, Mapping):
@@ -160,17 +163,6 @@ def refuse_other_type(name: str, values: Sequence[Any]) -> None:
         same = False
     if not same:
         raise ValueError(f"class_type should be the type of the classes {list(values)}, not {name!r}")
-
-
-def _match_tuple(value: tuple[Any, ...], parts: tuple[Any, ...]) -> bool:
-    if parts[-1:] == (...,):
-        return all(matches(each, parts[0]) for each in value)
-    return len(value) == len(parts) and all(map(matches, value, parts))
-
-
-def _abbreviate(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:60]}..."
 
 
 Arrays = dict[str, NDArray[Any]]
@@ -225,27 +217,19 @@ def from_plain(plain: Any, arrays: Mapping[str, NDArray[Any]], types: Types) -> 
         return [from_plain(part, arrays, types) for part in plain]
     if not isinstance(plain, dict):
         return plain
-    _refuse_other_kind(plain)
+    kinds = next((kinds for kinds in _KINDS if kinds.keys() == plain.keys()), None)
+    if kinds is None or not all(matches(value, kinds[name]) for name, value in plain.items()):
+        raise ValueError(f"{{{', '.join(map(repr, plain))}}} is an unknown kind of value in the file")
     if "array" in plain:
-        return _read_array(plain["array"], arrays)
+        if plain["array"] not in arrays:
+            raise ValueError(f"there is no array {plain['array']!r}")
+        return arrays[plain["array"]]
     if "texts" in plain:
         return np.array(plain["texts"], dtype=str)
     if "tuple" in plain:
         return tuple(from_plain(part, arrays, types) for part in plain["tuple"])
     parts = {name: from_plain(part, arrays, types) for name, part in plain["dict"].items()}
     return _build(plain["type"], parts, types) if "type" in plain else parts
-
-
-def _refuse_other_kind(plain: dict[str, Any]) -> None:
-    kinds = next((kinds for kinds in _KINDS if kinds.keys() == plain.keys()), None)
-    if kinds is None or not all(matches(value, kinds[name]) for name, value in plain.items()):
-        raise ValueError(f"{{{', '.join(map(repr, plain))}}} is an unknown kind of value in the file")
-
-
-def _read_array(name: str, arrays: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
-    if name not in arrays:
-        raise ValueError(f"there is no array {name!r}")
-    return arrays[name]
 
 
 def _named_array(array: NDArray[Any], arrays: Arrays) -> dict[str, Any]:
