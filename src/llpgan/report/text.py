@@ -12,14 +12,16 @@ def format_count(n: int) -> str:
 
 
 def format_percent(share: float) -> str:
-    """One decimal, two of a small one.
+    """One decimal, two of a small one; a difference of shares may be negative.
 
     >>> format_percent(0.1234), format_percent(0.00567), format_percent(1.0)
     ('12.3 %', '0.57 %', '100 %')
+    >>> format_percent(-0.1234), format_percent(-0.00567), format_percent(-1e-9), format_percent(-1.0)
+    ('-12.3 %', '-0.57 %', '0.00 %', '-100 %')
     """
-    if share == 1:
-        return "100 %"
-    return f"{100 * share:.{1 if abs(share) >= 0.01 or share == 0 else 2}f} %"
+    if abs(share) == 1:
+        return f"{100 * share:.0f} %"
+    return f"{100 * share:z.{1 if abs(share) >= 0.01 or share == 0 else 2}f} %"
 
 
 def keep_percent(text: str) -> str:
