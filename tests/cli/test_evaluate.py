@@ -73,6 +73,16 @@ def test_the_overall_shares_stand_beside_the_bag_error_of_the_model(capsys):
 def test_a_rare_class_is_predicted_from_its_threshold_on(capsys):
     main.main([*FIT, "--report", "false"])
     capsys.readouterr()
+    assert main.main(["evaluate", "model", "people.csv", "--label", "vote", "--threshold", "no=0.999"]) == 0
+    assert "note" not in capsys.readouterr().err
+    people = pa.csv.read_csv("people.csv")
+    swapped = ["no" if vote == "yes" else "yes" for vote in people["vote"].to_pylist()]
+    pa.csv.write_csv(people.drop(["vote"]).append_column("vote", pa.array(swapped)), "swapped.csv")
+    assert main.main(["evaluate", "model", "swapped.csv", "--label", "vote"]) == 0
+    assert (
+        f"probability on, such as its share: --threshold yes={swapped.count('yes') / 200:.2g}"
+        in capsys.readouterr().err
+    )
     figures = {}
     for threshold in ("0.5", "yes=0.02"):
         options = ["--out", f"{threshold}.json", "--threshold", threshold]

@@ -29,7 +29,7 @@ def files(tmp_path, monkeypatch, rng):
 def test_it_says_which_method_it_takes_and_how_well_it_meets_the_bags(capsys):
     assert main.main(FIT) == 0
     said = capsys.readouterr().err
-    assert "Using AutoLLP: for tables it weighs trees and a linear model" in said
+    assert "Using AutoLLP: the default for tables" in said
     assert re.search(r"AutoLLP: bag error [\d.]+ % \(overall shares: [\d.]+ %\) on the training bags", said)
     assert "open model/report.html in a browser; llpgan predict model NEW_ROWS" in said
 

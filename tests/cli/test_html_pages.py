@@ -26,7 +26,7 @@ def test_each_command_writes_its_page_and_replaces_it_only_if_told(tmp_path, cap
     inspect = ["inspect", *TABLES, "--label", "vote", "--html", "inspect.html"]
     assert main.main(inspect) == 0
     assert sections(tmp_path / "inspect.html")[:2] == ["summary", "data"]
-    assert "Proportions: those of results.csv." in (tmp_path / "inspect.html").read_text()
+    assert "Proportions: from results.csv." in (tmp_path / "inspect.html").read_text()
     assert main.main(inspect) == 1
     assert "inspect.html exists" in capsys.readouterr().err
     assert main.main([*inspect, "--overwrite"]) == 0

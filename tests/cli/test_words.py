@@ -31,8 +31,8 @@ def shell(command, **how):
 class TestOrigin:
     def test_of_proportions_and_counts_is_their_file(self, capsys):
         assert main.main(FIT) == 0
-        assert "proportions: those of results.csv\n" in capsys.readouterr().err
-        assert "those of results.csv" in Path("model/report.html").read_text()
+        assert "proportions: from results.csv\n" in capsys.readouterr().err
+        assert "from results.csv" in Path("model/report.html").read_text()
         counts = {"state": [f"s{i}" for i in range(8)], "no": [1] * 8, "yes": range(8)}
         pa.csv.write_csv(pa.table(counts), "counts.csv")
         command = ["fit", *BAGS, "--counts", "counts.csv", "--label", "vote", *REPORT, "--out", "other"]

@@ -150,10 +150,10 @@ def test_why_something_was_not_measured_is_a_note():
 
 def test_the_page_begins_with_what_was_done():
     story = told("table", False)
-    said = section(render(replace(story, origin="proportions: those of results.csv")), "summary")
+    said = section(render(replace(story, origin="proportions: from results.csv")), "summary")
     error, overall = (scores.mean_total_variation.value for scores in (story.scores, story.overall))
     assert "MeanMap learned from 96 instances in 12 bags" in said
-    assert "Proportions: those of results.csv." in said
+    assert "Proportions: from results.csv." in said
     assert f"mean error on these bags is {100 * error:.1f} %" in said
     assert f"every instance is {100 * overall:.1f} %" in said
     assert "Do not rely" not in said

@@ -6,8 +6,10 @@ from sklearn.metrics import accuracy_score
 
 from llpgan import DLLP, Bags, MeanMap
 from llpgan.deep import epochs as epoch_choice
+from llpgan.evaluation import label_scores
 from llpgan.methods.diagnostics import changed_settings
 from llpgan.report import collect_content
+from llpgan.report.assess import describe_accuracy
 from llpgan.report.charts import chosen_epoch
 from llpgan.report.content import _mosaic
 from llpgan.report.drawing import shorten
@@ -111,6 +113,14 @@ def test_a_mosaic_has_each_image_in_its_place(rng):
 
 def test_large_images_are_thinned():
     assert _mosaic(np.zeros((64, 1, 200, 200)), 0, 1).shape == (8 * 51 - 1, 8 * 51 - 1, 3)
+
+
+def test_accuracy_is_described_with_its_rows_and_the_recall_of_each_class():
+    scores = label_scores(np.array([0, 0, 0, 1]), np.array([[0.9, 0.1]] * 3 + [[0.6, 0.4]]), np.arange(2))
+    assert describe_accuracy(scores, ("no", "yes"), " of held-out bags") == (
+        "Accuracy by the labels of 4 instances of held-out bags: 75.0 %. Always predicting the commonest class "
+        "would have 75.0 %. Recall: 100 % of “no”, 0.0 % of “yes”."
+    )
 
 
 def test_long_names_are_cut():

@@ -1,6 +1,7 @@
 """``llpgan evaluate`` and ``llpgan inspect``."""
 
 import json
+import warnings
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -49,7 +50,7 @@ from llpgan.evaluation.sets import summarize_sets
 from llpgan.methods.base import LLPClassifier
 from llpgan.persistence.model import files_of_model
 from llpgan.report import InspectionPage, evaluation_page
-from llpgan.report.assess import balanced_accuracy, baseline_accuracy, rates_by_class
+from llpgan.report.assess import LOW_RECALL, balanced_accuracy, baseline_accuracy, rates_by_class
 from llpgan.report.text import (
     format_count,
     format_decimals,
@@ -273,8 +274,21 @@ def _print_evaluation(found: Evaluation) -> None:
     if found.by_label is not None:
         console.print(_classes_table(found.by_label, found.classes))
         console.print(_confusion_table(found.by_label, found.classes))
+        if found.threshold is None:
+            _warn_of_missed_classes(found.by_label, found.classes)
     if found.verdict is not None:
         console.print(describe_verdict(found.verdict))
+
+
+def _warn_of_missed_classes(scores: LabelScores, classes: list[Any]) -> None:
+    for rate in rates_by_class(scores, tuple(map(str, classes))):
+        if rate.recall is not None and rate.recall < LOW_RECALL:
+            share = rate.n / scores.n
+            warnings.warn(
+                f"{format_percent(1 - rate.recall)} of “{rate.name}” are missed; to find more, predict it from a "
+                f"lower probability on, such as its share: --threshold {rate.name}={share:.2g}",
+                stacklevel=2,
+            )
 
 
 def _as_table(found: Evaluation) -> Table:

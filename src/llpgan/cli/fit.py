@@ -319,7 +319,7 @@ def describe_origin(data: str, bags: Bags, tables: Mapping[str, Any]) -> str:
     """Describe where the proportions came from."""
     within = ", where cells are empty within the classes that are given" if tables.get("within") else ""
     if tables.get("proportions") is not None:
-        return f"proportions: those of {tables['proportions']}{within}"
+        return f"proportions: from {tables['proportions']}{within}"
     if tables.get("counts") is not None:
         return f"proportions: from the counts of {tables['counts']}{within}"
     bounds = [str(tables[name]) for name in ("lower", "upper") if tables.get(name) is not None]

@@ -70,14 +70,14 @@ def drop_output() -> None:
 # name; its parameters are the options, its docstring the help.
 COMMANDS = {
     "store": ("fit", "prepare data larger than memory"),
-    "inspect": ("evaluate", "show what bags can tell, before anything is trained"),
+    "inspect": ("evaluate", "show before training whether bags are informative"),
     "fit": ("fit", "learn from a table of rows and the proportions of their bags; save a model and a report"),
     "pairs": ("fit", "learn from an aggregated report: tables of counts of pairs of columns; save a model"),
     "predict": ("commands", "predict the class of each row of a file"),
     "compare": ("compare", "compare methods by cross-validation on held-out bags; save the selected one"),
     "evaluate": ("evaluate", "evaluate a model by labels, by bags, or by both"),
     "conformalize": ("deploy", "add prediction sets to a model, from held-out random bags; recalibrate it"),
-    "monitor": ("deploy", "compare new bags of a model in use with those of the time when it was put to use"),
+    "monitor": ("deploy", "check a model in use on new bags"),
     "suggest": ("deploy", "list the rows whose labels would help most"),
     "shares": ("shares", "estimate the share of each outcome in each group, from counts or from a model"),
     "embed": ("commands", "write features of images or texts by a pretrained network to a Parquet file"),
@@ -246,7 +246,8 @@ def _no_command(name: str) -> int:
         print(f"llpgan {__version__}")
         return 0
     asked = name in (*_HELP, "help")
-    lines = [f"  llpgan {command:<9} {what}" for command, (_, what) in COMMANDS.items()]
+    width = max(map(len, COMMANDS))
+    lines = [f"  llpgan {command:<{width}} {what}" for command, (_, what) in COMMANDS.items()]
     said = []
     if not asked:
         meant = [f"; did you mean {command!r}?" for command in get_close_matches(name, COMMANDS, 1)]

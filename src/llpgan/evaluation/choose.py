@@ -50,7 +50,7 @@ def default_method(bags: Bags, random_state: int = 0, time_limit: float | None =
         why = "features of a pretrained network need no more than a linear model"
         return DefaultMethod(feature_method(), why)
     if bags.instances.ndim == 2:
-        why = "for tables it weighs trees and a linear model by held-out bags"
+        why = "the default for tables; it combines boosted trees and logistic regression"
         limit = {} if time_limit is None else {"time_limit": time_limit}
         return DefaultMethod(estimator_class("AutoLLP")(**limit), why, time_limit)
     if chooses_by_held_out_bags(bags):

@@ -30,7 +30,7 @@ _COST_OF_REFINEMENT = 150  # resamples that take as long, on few and on many bag
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class AutoLLP(LLPClassifier):
-    """Boosted trees and logistic regression on bags, combined by what can be known without labels.
+    """Boosted trees and logistic regression on bags, weighted by held-out bags.
 
     What is tried depends on how bags differ (see :func:`~llpgan.methods.diagnostics.shift_evidence`):
 

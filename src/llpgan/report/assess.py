@@ -11,7 +11,7 @@ from llpgan.report.content import ReportContent
 from llpgan.report.text import as_sentence, format_count, format_decimals, format_percent
 
 Level = Literal["usable", "usable with care", "not usable"]
-_LOW_RECALL = 0.5
+LOW_RECALL = 0.5
 _RANKS_WELL = 0.6  # the least AUC at which the order of probabilities is of use
 _PREDICT = "Predict new rows with llpgan predict."
 _MORE_BAGS = (
@@ -161,7 +161,7 @@ def _assess_by_labels(
         )
         return Assessment("usable with care", (ranks, *reasons), _THRESHOLD)
     missed = [rate for rate in rates_by_class(scores, classes) if rate.recall is not None]
-    if low_recall := [rate for rate in missed if (rate.recall or 0) < _LOW_RECALL]:
+    if low_recall := [rate for rate in missed if (rate.recall or 0) < LOW_RECALL]:
         named = ", ".join(f"“{rate.name}”" for rate in low_recall[:3])
         more = f" and {len(low_recall) - 3} more" if len(low_recall) > 3 else ""
         return Assessment(
@@ -198,12 +198,12 @@ def describe_accuracy(scores: LabelScores, classes: tuple[str, ...], which: str 
     lowest = sorted(rates, key=lambda rate: rate.recall or 0)[:3]
     shown = rates if len(rates) <= 3 else lowest
     recalls = ", ".join(f"{format_percent(rate.recall or 0)} of “{rate.name}”" for rate in shown)
-    which = "Recall" if len(rates) <= 3 else "Lowest recall"
+    head = "Recall" if len(rates) <= 3 else "Lowest recall"
     return (
         f"Accuracy by the labels of {format_count(scores.n)} instances{which}: "
         f"{format_percent(scores.accuracy.value)}. "
         f"Always predicting the commonest class would have {format_percent(baseline_accuracy(scores))}. "
-        f"{which}: {recalls}."
+        f"{head}: {recalls}."
     )
 
 

@@ -320,7 +320,7 @@ def collect_content(
         For each column of the user's table, its positions among the columns of the instances. None means that each
         column stands for itself.
     origin : str, default=""
-        Where the proportions came from, such as "proportions: those of results.csv".
+        Where the proportions came from, such as "proportions: from results.csv".
     labels : array-like of shape (n_samples,), default=None
         The class of each instance, in the order of ``bags.instances``. They are used only for scores.
     held_out : Bags, default=None

@@ -104,8 +104,8 @@ def as_sentence(text: str) -> str:
 
     Examples
     --------
-    >>> as_sentence("proportions: those of results.csv")
-    'Proportions: those of results.csv'
+    >>> as_sentence("proportions: from results.csv")
+    'Proportions: from results.csv'
     """
     return text[:1].upper() + text[1:].rstrip(".")
 
