@@ -21,7 +21,7 @@ from llpgan import Bags
 from llpgan.evaluation.monitor import LEVEL, Snapshot, compare_looks, take_snapshot
 
 Array = NDArray[Any]
-QUIET_RUNS, N_LOOKS, N_BAGS = range(20), 25, 100
+QUIET_RUNS, N_LOOKS, N_BAGS = range(29), 100, 100
 FALLS, RUNS, N_REFERENCE, FALL = (25, 50, 100, 200, 400, 800), 20, 800, 0.05
 SIZES = (16, 64)
 
@@ -37,9 +37,9 @@ class Predictor:
 
 
 def run() -> list[Row]:
-    path, names = RESULTS / "monitor_from_bags.jsonl", ("what", "bag_size", "bags", "run")
-    falls = [("fall", size, n, 0) for size, n in product(SIZES, FALLS)]
-    quiet = [("quiet", 16, N_BAGS, run) for run in QUIET_RUNS]
+    path, names = RESULTS / "monitor_from_bags.jsonl", ("what", "bag_size", "bags", "looks", "run")
+    falls = [("fall", size, n, 1, 0) for size, n in product(SIZES, FALLS)]
+    quiet = [("quiet", 16, N_BAGS, N_LOOKS, run) for run in QUIET_RUNS]
     rows = measured_rows(path, names, [*falls, *quiet], measured)
     alarms = [row for row in rows if row["what"] == "quiet" and row["first"] is not None]
     found = [
@@ -62,9 +62,9 @@ def run() -> list[Row]:
     return found
 
 
-def measured(what: str, bag_size: int, bags: int, run: int) -> Row:
+def measured(what: str, bag_size: int, bags: int, looks: int, run: int) -> Row:
     if what == "quiet":
-        return _stay_quiet(np.random.default_rng([run, bag_size, bags]), bag_size, bags)
+        return _stay_quiet(np.random.default_rng([run, bag_size, bags]), bag_size, bags, looks)
     noticed = by_labels = 0
     for run in range(RUNS):
         then, right_then = _reference(bag_size, run)
@@ -93,10 +93,10 @@ def _look(rng: np.random.Generator, bag_size: int, n_bags: int, fall: float = 0.
     return take_snapshot(Predictor(), bags), truth == predicted  # type: ignore[arg-type]
 
 
-def _stay_quiet(rng: np.random.Generator, bag_size: int, n_bags: int) -> Row:
+def _stay_quiet(rng: np.random.Generator, bag_size: int, n_bags: int, n_looks: int) -> Row:
     """The first of many looks at quiet data that is not quiet, and what it named."""
     looks = [_look(rng, bag_size, n_bags)[0]]
-    for place in range(1, N_LOOKS + 1):
+    for place in range(1, n_looks + 1):
         looks.append(_look(rng, bag_size, n_bags)[0])
         found = compare_looks(looks)
         if found.status != "quiet":

@@ -62,7 +62,7 @@ def test_predictions_have_a_column_of_sets(capsys):
         llpgan.load("with_sets").predict_set("new.csv").sum(axis=1) == [row["set"].count("|") + 1 for row in rows]
     ).all()
     assert main.main(["predict", "model", "new.csv", "--coverage", "0.9", "--out", "none.csv"]) == 1
-    assert "has no prediction sets: call conformalize(bags)" in capsys.readouterr().err
+    assert "has no prediction sets: call conformalize(bags), or run llpgan conformalize" in capsys.readouterr().err
 
 
 def test_evaluate_estimates_coverage_and_calibration(capsys):
@@ -106,3 +106,51 @@ def test_suggested_rows_are_written(folder, capsys):
     assert "ends in .csv" in capsys.readouterr().err
     assert main.main(["suggest", "model", "train.csv", "--bag", "box"]) == 1
     assert "name a table of them (--proportions) or (--counts)" in capsys.readouterr().err
+    (folder / "voted.csv").write_text(
+        "id,box,age,vote\n"
+        + "".join(f"{i},b{i // 16:03},{40 + i % 20},{'no' if i % 3 else ''}\n" for i in range(3200))
+    )
+    known = ["suggest", "model", "voted.csv", *options("train")[1:], "--label", "vote", "--out", "more.csv"]
+    assert main.main(known) == 0
+    with (folder / "more.csv").open(newline="") as file:
+        assert {int(row["row"]) % 3 for row in csv.DictReader(file)} == {0}
+
+
+BAD_INPUTS = {
+    "predict with_sets now.csv --out p.csv --coverage 90": "--coverage must be a number between 0 and 1",
+    "suggest model {now} --budget 0": "--budget must be a number of rows from 1 to 3,200, got 0",
+    "suggest model {now} --budget -1": "--budget must be a number of rows from 1 to 3,200, got -1",
+    "suggest model {now} --keep age --out now.csv --overwrite true": "now.csv is an input",
+    "suggest model {own} --keep row": "column 'row' cannot be copied: the file has one of that name (--keep)",
+    "suggest model {now} --label vote": "now.csv has no column 'vote'",
+    "monitor model {now} --history .": "name a file of JSON lines (--history)",
+    "monitor model {now} --history a.html --html a.html": "(--history) (--html): name a file for each output",
+    "monitor model {now} --history now.csv": "now.csv is an input",
+    "monitor model {now} --html page.txt": "page.txt: the page is written to a file that ends in .html (--html)",
+    "monitor with_sets {now} --history levels.jsonl --coverage 0.8": "give the same level (--coverage)",
+    "conformalize model {sorted}": "a prediction set needs bags that were drawn at random",
+    "conformalize model {held_out} --worst_case true --by_class true": "one of (--worst_case) and (--by_class)",
+    "conformalize model {held_out} --out with_sets": "with_sets exists",
+}
+
+
+@pytest.mark.parametrize("command", BAD_INPUTS)
+def test_bad_input_ends_in_one_line_that_names_the_option(folder, capsys, command):
+    if not (folder / "levels.jsonl").exists():
+        assert main.main(["monitor", "with_sets", *options("then"), "--history", "levels.jsonl"]) == 0
+        ages = np.sort([row.split(",")[2] for row in (folder / "now.csv").read_text().split()[1:]])
+        rows = "".join(f"{i},b{i // 16:03},{age}\n" for i, age in enumerate(ages))
+        (folder / "sorted.csv").write_text("id,box,age\n" + rows)
+        (folder / "sorted_boxes.csv").write_text((folder / "now_boxes.csv").read_text())
+        (folder / "own.csv").write_text((folder / "now.csv").read_text().replace("id,", "row,", 1))
+        (folder / "own_boxes.csv").write_text((folder / "now_boxes.csv").read_text())
+    words = [options(word[1:-1]) if word.startswith("{") else [word] for word in command.split()]
+    given = [word for part in words for word in part]
+    if given[0] == "conformalize" and "--out" not in given:
+        given += ["--out", "unwritten"]
+    capsys.readouterr()
+    assert main.main(given) == 1
+    said = capsys.readouterr().err
+    assert BAD_INPUTS[command] in said
+    assert said.count("\n") == 1
+    assert not (folder / "unwritten").exists()

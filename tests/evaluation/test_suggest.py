@@ -62,3 +62,31 @@ def test_images_and_several_classes_are_taken():
 def test_a_budget_is_a_number_of_rows(model, bags, budget):
     with pytest.raises(ValueError, match="budget must be a number of rows from 1 to 960"):
         suggest_labels(model, bags, budget)
+
+
+@pytest.mark.parametrize("strategy", ["variance", "uncertainty", "random"])
+def test_rows_with_a_label_are_not_suggested(model, bags, strategy):
+    first = suggest_labels(model, bags, 30, strategy=strategy).rows
+    more = bags.add_labels(first, np.arange(30) % 2)
+    for found in (
+        suggest_labels(model, more, 930, strategy=strategy),
+        suggest_labels(model, bags, 930, strategy=strategy, labelled=first),
+    ):
+        assert set(found.rows.tolist()) == set(range(960)) - set(first.tolist())
+    with pytest.raises(ValueError, match="budget must be a number of rows without a known label from 1 to 930"):
+        suggest_labels(model, more, 931, strategy=strategy)
+
+
+def test_rows_of_bags_with_one_class_have_a_label(model):
+    X = np.random.default_rng(1).normal(size=(64, 4))
+    labels = np.repeat([0, 1, 1], [32, 16, 16])
+    mixed = Bags.from_labels(X, labels, [*np.repeat(0, 16), *np.tile([1, 2], 16), *np.repeat(2, 16)])
+    assert set(suggest_labels(model, mixed, 32).rows.tolist()) <= set(np.flatnonzero(mixed.bag_index > 0).tolist())
+    with pytest.raises(ValueError, match="there is nothing to label"):
+        suggest_labels(model, Bags.from_labels(X, labels, labels), 1)
+
+
+@pytest.mark.parametrize("rows", [[960], [-1], [0.5]])
+def test_labelled_rows_are_positions(model, bags, rows):
+    with pytest.raises(ValueError, match="labelled: give the positions of rows, whole numbers from 0 to 959"):
+        suggest_labels(model, bags, 1, labelled=rows)

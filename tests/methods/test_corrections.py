@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from llpgan import BagLogistic, Bags, MeanMap, load, save
+from llpgan import DLLP, BagLogistic, Bags, MeanMap, load, save
 from llpgan.bags.fingerprints import count_shared_bags, fingerprint_bags
 
 
@@ -67,6 +67,42 @@ def test_new_probabilities_make_old_sets_invalid(model):
     assert not hasattr(model.conformalize(draw(1)).recalibrate(draw(2)), "sets_")
 
 
+def test_a_failed_correction_leaves_the_model_as_it_was(model):
+    model.recalibrate(draw(1)).conformalize(draw(2))
+    before, sets, rows = model.calibrator_, model.sets_, draw(3)
+    predicted = model.predict_proba(rows)
+    with pytest.raises(ValueError, match="needs 20 bags or more"):
+        model.recalibrate(draw(4).take_bags(range(19)))
+    assert model.calibrator_ is before
+    assert model.sets_ is sets
+    np.testing.assert_array_equal(model.predict_proba(rows), predicted)
+
+
+def test_a_second_correction_replaces_the_first(model):
+    once = model.recalibrate(draw(1)).calibrator_
+    again = model.recalibrate(draw(2)).recalibrate(draw(1)).calibrator_
+    np.testing.assert_array_equal(again.slopes, once.slopes)
+
+
+def test_a_network_keeps_its_correction(tmp_path):
+    network = DLLP(epochs=2, calibrate=False, random_state=0).fit_bags(draw(0, 960))
+    raw = network.predict_proba(draw(3, 320))
+    network.recalibrate(draw(1), kind="vector").conformalize(draw(2))
+    rows = draw(3, 320).instances
+    corrected = network.predict_proba(rows)
+    assert np.abs(corrected - raw).max() > 1e-3
+    save(network, tmp_path / "network")
+    loaded = load(tmp_path / "network")
+    np.testing.assert_array_equal(loaded.predict_proba(rows), corrected)
+    np.testing.assert_array_equal(loaded.predict_set(rows, 0.8), network.predict_set(rows, 0.8))
+    pytest.importorskip("onnxscript")
+    runtime = pytest.importorskip("onnxruntime")
+    from llpgan.persistence.onnx import to_onnx
+
+    session = runtime.InferenceSession(to_onnx(loaded).SerializeToString())
+    np.testing.assert_allclose(session.run(None, {"instances": rows})[0], corrected, atol=1e-5)
+
+
 def test_other_bags_allow_only_a_temperature():
     rng = np.random.default_rng(0)
 
@@ -79,6 +115,6 @@ def test_other_bags_allow_only_a_temperature():
     held_out = by_value()
     with pytest.raises(ValueError, match="needs bags that were drawn at random"):
         model.recalibrate(held_out, kind="isotonic")
-    with pytest.raises(ValueError, match="or use worst_case=True for larger sets"):
+    with pytest.raises(ValueError, match=r"or larger sets for any bags \(worst_case\)"):
         model.conformalize(held_out)
     assert model.recalibrate(held_out).calibrator_.slopes.shape == (2,)

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 from rich.table import Table
@@ -18,12 +19,12 @@ from llpgan.evaluation import monitor as compare_with_reference
 from llpgan.evaluation.sets import summarize_sets
 from llpgan.methods.base import LLPClassifier
 from llpgan.persistence import save
-from llpgan.persistence.model import files_of_model
+from llpgan.persistence.model import MODEL_FOLDER, files_of_model
 from llpgan.report import monitor_page
 from llpgan.tables import Rows, TableSpec, shared_bags
 from llpgan.tables.columns import plain_values
 from llpgan.tables.spec import check_names
-from llpgan.utils.files import output_file, output_if_named
+from llpgan.utils.files import claim_folder, output_file, output_if_named, refuse_input, refuse_same_outputs
 
 _LEVELS = (0.8, 0.9, 0.95)
 
@@ -88,16 +89,18 @@ def conformalize(
     """
     if out is None and not overwrite:
         raise ValueError(f"{model} would be replaced: name a folder (out), or allow it (overwrite)")
-    loaded, rows = open_model(model, data, image, resize, ids=_check_bag(bag))
-    bags = _encode_bags(loaded, rows, TableSpec(bag=bag, proportions=proportions, counts=counts))
-    if recalibrate is not None:
-        every_second = list(range(0, bags.n_bags, 2))
-        loaded.recalibrate(bags.take_bags(every_second), kind=recalibrate, random_state=random_state)
-        bags = bags.take_bags([place for place in range(bags.n_bags) if place % 2])
-    loaded.conformalize(bags, score=score, by_class=by_class, worst_case=worst_case, random_state=random_state)
-    save(loaded, model if out is None else out, overwrite=overwrite)
+    target = Path(model if out is None else out)
+    with claim_folder(target, MODEL_FOLDER, overwrite=overwrite, inputs=[data, proportions, counts]):
+        loaded, rows = open_model(model, data, image, resize, ids=_check_bag(bag))
+        bags = _encode_bags(loaded, rows, TableSpec(bag=bag, proportions=proportions, counts=counts))
+        if recalibrate is not None:
+            every_second = list(range(0, bags.n_bags, 2))
+            loaded.recalibrate(bags.take_bags(every_second), kind=recalibrate, random_state=random_state)
+            bags = bags.take_bags([place for place in range(bags.n_bags) if place % 2])
+        loaded.conformalize(bags, score=score, by_class=by_class, worst_case=worst_case, random_state=random_state)
+        save(loaded, target, overwrite=overwrite)
     _show_levels(loaded, bags)
-    make_console(stderr=True).print(f"saved {model if out is None else out}")
+    make_console(stderr=True).print(f"saved {target}")
     return loaded.require_sets()
 
 
@@ -172,7 +175,13 @@ def monitor(
     llpgan monitor model new_rows.csv --bag box --proportions new_boxes.csv --history history.jsonl
     """
     inputs = [data, proportions, counts, *files_of_model(model)]
-    with output_if_named(html, overwrite=overwrite, inputs=[*inputs, history]) as page:
+    if html is not None and Path(html).suffix.lower() != ".html":
+        raise ValueError(f"{html}: the page is written to a file that ends in .html (html)")
+    if Path(history).is_dir():
+        raise IsADirectoryError(f"{history or 'an empty name'} is no file: name a file of JSON lines (history)")
+    refuse_same_outputs({"history": history, "html": html})
+    refuse_input(Path(history), inputs)
+    with output_if_named(html, overwrite=overwrite, inputs=inputs) as page:
         loaded, rows = open_model(model, data, image, resize, ids=_check_bag(bag))
         bags = _encode_bags(loaded, rows, TableSpec(bag=bag, proportions=proportions, counts=counts))
         found = compare_with_reference(
@@ -193,6 +202,7 @@ def suggest(
     counts: str | None = None,
     budget: int = 50,
     strategy: Literal["variance", "uncertainty", "random"] = "variance",
+    label: str | None = None,
     keep: Sequence[str] = (),
     random_state: int = 0,
     out: str = "to_label.csv",
@@ -217,6 +227,8 @@ def suggest(
     strategy : {"variance", "uncertainty", "random"}, default="variance"
         variance selects rows that reduce the variance of all predictions most; uncertainty selects those whose
         most probable class is least probable.
+    label : str, default=None
+        The column of the labels that are known already; rows that have one are left out.
     keep : sequence of str, default=()
         The columns of the data to copy, such as id.
     random_state : int, default=0
@@ -236,12 +248,22 @@ def suggest(
     with output_file(Path(out), overwrite=overwrite, inputs=inputs) as aside:
         loaded, rows = open_model(model, data, ids=_check_bag(bag))
         bags = _encode_bags(loaded, rows, TableSpec(bag=bag, proportions=proportions, counts=counts))
-        found = suggest_labels(loaded, bags, budget, strategy=strategy, random_state=random_state)
+        known = (
+            ()
+            if label is None
+            else np.flatnonzero(
+                [value not in (None, "") for value in plain_values(rows.column(label)).to_pylist()]
+            )
+        )
+        found = suggest_labels(loaded, bags, budget, strategy=strategy, labelled=known, random_state=random_state)
         places = found.rows.tolist()
         columns = {"row": pa.array(places)}
-        columns |= {name: plain_values(rows.column(name)).take(pa.array(places)) for name in keep}
         probabilities = loaded.predict_encoded(bags.instances[found.rows])
         columns |= {f"p_{name}": pa.array(probabilities[:, k]) for k, name in enumerate(loaded.classes_.tolist())}
+        kept = {name: plain_values(rows.column(name)).take(pa.array(places)) for name in keep}
+        if clash := kept.keys() & columns.keys():
+            raise ValueError(f"column {min(clash)!r} cannot be copied: the file has one of that name (keep)")
+        columns = {"row": columns.pop("row")} | kept | columns
         pa.csv.write_csv(pa.table(columns), aside)
     make_console(stderr=True).print(f"saved {out}: {len(places):,} rows to label, the most helpful first")
     return places

@@ -278,14 +278,18 @@ def _as_note(name: str, message: Warning | str, *_: Any, **__: Any) -> None:
 
 
 def _type_option(name: str, text: str) -> str:
-    """A message that names a parameter in brackets, as ``(bag)``, with the option as the user types it."""
+    """A message that names a parameter, as ``(bag)`` or first, with the option as the user types it."""
     function = getattr(sys.modules.get(f"llpgan.cli.{COMMANDS[name][0]}"), name, None)
     if function is None:  # the message is of its import
         return text
     from llpgan.cli.options import collect_options
 
-    options = {option.name.rpartition(".")[2]: f"(--{option.name})" for option in collect_options(function)}
-    return re.sub(r"\((\w+)\)", lambda in_brackets: options.get(in_brackets[1], in_brackets[0]), text)
+    options = {option.name.rpartition(".")[2]: f"--{option.name}" for option in collect_options(function)}
+    return re.sub(
+        r"(\()(\w+)(\))|^()(\w+)( must be )",
+        lambda found: "".join(options.get(part, part) for part in found.groups(default="")),
+        text,
+    )
 
 
 def _has_no_working_folder() -> bool:

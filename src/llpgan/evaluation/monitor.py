@@ -287,6 +287,11 @@ def monitor(
 
 def _refuse_other_looks(looks: Sequence[Snapshot], now: Snapshot, where: str) -> None:
     """Refuse a history of another model, and bags that were looked at before: they are no new evidence."""
+    if looks and None not in (looks[0].level, now.level) and looks[0].level != now.level:
+        raise ValueError(
+            f"{where} is of sets with a coverage of {looks[0].level:g}, not {now.level:g}, which would look "
+            f"like a change: give the same level (coverage), or use another history"
+        )
     for place, look in enumerate(looks):
         for what in ("classes", "columns"):
             there, here = getattr(look, what).keys(), getattr(now, what).keys()

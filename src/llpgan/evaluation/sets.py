@@ -251,7 +251,9 @@ def conformalize(
     if bags.n_bags < LEAST_BAGS:
         raise ValueError(f"prediction sets need {LEAST_BAGS} bags or more, got {bags.n_bags}")
     if not worst_case:
-        check_random_bags(bags, table, "prediction sets", random_state, "or use worst_case=True for larger sets")
+        check_random_bags(
+            bags, table, "a prediction set", random_state, "or larger sets for any bags (worst_case)"
+        )
     return fit_thresholds(bags, table, score, by_class, worst_case, confidence)
 
 
@@ -268,7 +270,10 @@ def fit_thresholds(
     thresholds = _thresholds(scores)
     if worst_case:
         if by_class:
-            raise ValueError("sets for the worst case are possible for all rows together only: leave out by_class")
+            raise ValueError(
+                "sets for the worst case are possible for all rows together only: leave out one of (worst_case) "
+                "and (by_class)"
+            )
         figures = np.array(list(_worst_coverages(bags, scores, thresholds)))[:, :, None]
     else:
         regression = CountRegression(bags, probabilities)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from llpgan.bags.bags import Bags, refuse_other_than_bags
 from llpgan.methods.base import LLPClassifier
@@ -43,6 +43,7 @@ def suggest_labels(
     budget: int,
     *,
     strategy: Literal["variance", "uncertainty", "random"] = "variance",
+    labelled: ArrayLike = (),
     random_state: int = 0,
 ) -> Suggestion:
     """Select the rows whose labels, in addition to the bags, help most.
@@ -68,6 +69,9 @@ def suggest_labels(
     strategy : {"variance", "uncertainty", "random"}, default="variance"
         ``"uncertainty"`` selects rows whose most probable class is least probable; ``"variance"`` reduces the
         expected variance of all predictions most; ``"random"`` selects any rows.
+    labelled : array-like of shape (n_labelled,), default=()
+        The positions of rows whose labels are known already. They are not suggested, and neither are rows from
+        ``bags.add_labels`` or rows of bags that have one class alone.
     random_state : int, default=0
         The seed of the candidates, of which there are at most 20,000.
 
@@ -92,15 +96,18 @@ def suggest_labels(
     (5, True)
     """
     refuse_other_than_bags(bags, "bags")
-    n_rows = len(bags.instances)
-    if not 1 <= budget <= n_rows or budget != int(budget):
-        raise ValueError(f"budget must be a number of rows from 1 to {n_rows:,}, got {budget!r}")
     if strategy not in STRATEGIES:
         raise ValueError(f"strategy must be one of {', '.join(STRATEGIES)}, got {strategy!r}")
+    candidates = _find_unlabelled(bags, labelled)
+    n_rows = len(candidates)
+    if n_rows == 0:
+        raise ValueError("the class of every row is known already: there is nothing to label")
+    if not 1 <= budget <= n_rows or budget != int(budget):
+        rows = "rows" if n_rows == len(bags.instances) else "rows without a known label"
+        raise ValueError(f"budget must be a number of {rows} from 1 to {n_rows:,}, got {budget!r}")
     rng = np.random.default_rng(random_state)
-    candidates = np.arange(n_rows)
     if n_rows > max(_MOST_CANDIDATES, budget):
-        candidates = np.sort(rng.choice(n_rows, max(_MOST_CANDIDATES, budget), replace=False))
+        candidates = candidates[np.sort(rng.choice(n_rows, max(_MOST_CANDIDATES, budget), replace=False))]
     variances = np.full(budget, np.nan)
     if strategy == "random":
         chosen = rng.choice(candidates, budget, replace=False)
@@ -113,6 +120,25 @@ def suggest_labels(
             places, variances = _select_rows(features, probabilities, budget)
             chosen = candidates[places]
     return Suggestion(chosen, bags.bag_index[chosen], variances)
+
+
+def _find_unlabelled(bags: Bags, labelled: ArrayLike) -> NDArray[np.int64]:
+    """The positions of rows whose class neither the caller nor their bag knows."""
+    n_rows = len(bags.instances)
+    known = np.zeros(n_rows, dtype=bool)
+    given = np.asarray(labelled, dtype=np.int64 if np.size(labelled) == 0 else None)
+    if given.dtype.kind not in "iu" or ((given < 0) | (given >= n_rows)).any():
+        raise ValueError(f"labelled: give the positions of rows, whole numbers from 0 to {n_rows - 1:,}")
+    known[given] = True
+    if bags.share_constraints is None:
+        known |= (bags.proportions.max(axis=1) == 1)[bags.bag_index]
+    for place, name in enumerate(bags.bag_ids):
+        if isinstance(name, tuple) and name[0] == "label" and isinstance(name[1], int):  # from add_labels
+            copied, row = bags.rows_of(place)[0], name[1]
+            known[copied] = True
+            if row < n_rows and np.array_equal(bags.instances[row], bags.instances[copied]):
+                known[row] = True
+    return np.flatnonzero(~known)
 
 
 def _standardize(instances: Array) -> Array:

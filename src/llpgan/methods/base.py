@@ -3,6 +3,7 @@
 import warnings
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence, Set
+from copy import copy
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, cast
@@ -318,7 +319,7 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         See :func:`llpgan.evaluation.fit_calibrator` for the method. All later predictions are corrected, also
         after saving and in ONNX. Prediction sets of the model are dropped, since they belong to other
-        probabilities.
+        probabilities. After an error the model is as before.
 
         Parameters
         ----------
@@ -343,8 +344,11 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         from llpgan.evaluation.calibrate import fit_calibrator
 
         self.refuse_training_bags(bags)
+        uncorrected = copy(self)
+        uncorrected._forget_corrections()
+        calibrator = fit_calibrator(bags, uncorrected.predict_proba(bags), kind=kind, random_state=random_state)
         self._forget_corrections()
-        self.calibrator_ = fit_calibrator(bags, self.predict_proba(bags), kind=kind, random_state=random_state)
+        self.calibrator_ = calibrator
         return self
 
     def require_sets(self) -> "PredictionSets":
@@ -365,7 +369,7 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if sets is None:
             raise ValueError(
                 f"this {type(self).__name__} has no prediction sets: "
-                f"call conformalize(bags) with held-out random bags"
+                f"call conformalize(bags), or run llpgan conformalize, with held-out random bags"
             )
         return sets
 
