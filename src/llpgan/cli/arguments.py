@@ -84,7 +84,15 @@ def parse_arguments(name: str, function: Callable[..., Any], words: Sequence[str
     words = _settings_last(words)
     if any(option.is_positional and not option.is_required for option in options):
         words = _move_files_first(words, options)
-    parsed = _parse_words(build_parser(name, options), options, words)
+    try:
+        parsed = build_parser(name, options).parse_args(words)
+    except ArgumentError as error:
+        _, is_unknown, unknown = str(error).partition("unrecognized arguments: ")
+        method = next((name for word, name in pairwise(words) if word == "--method" and name in METHODS), None)
+        said = describe_unknown(unknown.split(), options, method) if is_unknown else None
+        if said is None:
+            raise
+        raise ArgumentError(None, said) from None
     found = {option.name: parsed[option.name] for option in options}
     for option in options:
         if is_method(option):
@@ -94,21 +102,6 @@ def parse_arguments(name: str, function: Callable[..., Any], words: Sequence[str
         elif isinstance(found[option.name], list):
             found[option.name] = tuple(found[option.name])
     return _group_columns(found, options)
-
-
-def _parse_words(parser: ArgumentParser, options: Sequence[Option], words: Sequence[str]) -> Any:
-    try:
-        return parser.parse_args(words)
-    except ArgumentError as error:
-        _, is_unknown, unknown = str(error).partition("unrecognized arguments: ")
-        said = describe_unknown(unknown.split(), options, _named_method(words)) if is_unknown else None
-        if said is None:
-            raise
-        raise ArgumentError(None, said) from None
-
-
-def _named_method(words: Sequence[str]) -> str | None:
-    return next((name for word, name in pairwise(words) if word == "--method" and name in METHODS), None)
 
 
 def build_parser(name: str, options: Sequence[Option]) -> ArgumentParser:

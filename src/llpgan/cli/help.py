@@ -67,8 +67,11 @@ def help_on_command(name: str, function: Callable[..., Any]) -> str:
 def help_on_method(name: str) -> str:
     """A method's settings: first its own, then those that it shares with others."""
     method = method_class(name)
-    lines = [f"{name}: {_first_sentence(method)}", "", "Settings:"]
-    said, hints = _documented_anywhere(method), collect_settings(name)
+    first_sentence = (method.__doc__ or "").partition("\n")[0]
+    lines = [f"{name}: {first_sentence}", "", "Settings:"]
+    hints, said = collect_settings(name), dict[str, str]()
+    for kind in reversed(method.__mro__):  # a method's own words win over those that it inherits
+        said |= read_documentation(kind)
     own = [setting for setting in method.__annotations__ if setting in hints]
     named = {setting: _setting_names(allowed) for setting, allowed in method._parameter_constraints.items()}
     usual = {field.name: field.default for field in fields(method) if field.init}
@@ -76,7 +79,8 @@ def help_on_method(name: str) -> str:
         networks = _describe_networks(setting, hints[setting])
         told, without = _plain_description(said.get(setting, ""))
         told = networks or _shorten(told, _LONGEST if named.get(setting) else _LONG)
-        told += _choice(told, named.get(setting, []), several=_takes_several(hints[setting]))
+        several = any(get_origin(kind) is Sequence for kind in option_kinds(hints[setting]))
+        told += _choice(told, named.get(setting, []), several=several)
         lines += _entry(f"--method.{setting}", f"{told} {_default(usual[setting], without)}".strip())
     return "\n".join([*lines, "", f"More, and the formula: docs/methods/{docs_page(method.__name__)}.md"])
 
@@ -88,24 +92,10 @@ def _describe_networks(setting: str, hint: Any) -> str:
     return f"One of {', '.join(networks_of_kind(setting))}."
 
 
-def _documented_anywhere(method: Any) -> dict[str, str]:
-    """What the docstrings of a class and of those that it inherits from say; its own words win."""
-    return {name: said for kind in reversed(method.__mro__) for name, said in read_documentation(kind).items()}
-
-
-def _first_sentence(method: Any) -> str:
-    return (method.__doc__ or "").partition("\n")[0]
-
-
 def _setting_names(allowed: Sequence[Any]) -> list[str]:
     """The names that a setting can have, which its help should tell."""
     sets = (constraint.options for constraint in allowed if isinstance(constraint, StrOptions))
     return sorted(name for names in sets for name in names)
-
-
-def _takes_several(hint: Any) -> bool:
-    """Whether a setting can be several names."""
-    return any(get_origin(kind) is Sequence for kind in option_kinds(hint))
 
 
 def _choice(told: str, names: Sequence[str], *, several: bool) -> str:

@@ -137,7 +137,9 @@ def read_names(value: Any) -> list[str] | None:
         return None
     if isinstance(value, str):
         try:
-            value = next(csv.reader([_strip_brackets(value)], skipinitialspace=True), [])
+            listed = value.strip()  # which may also be written as in YAML, in brackets
+            listed = listed[1:-1] if listed.startswith("[") and listed.endswith("]") else listed
+            value = next(csv.reader([listed], skipinitialspace=True), [])
         except csv.Error as error:
             raise OptionError(f"names are expected between commas, not {value!r}: {error}") from None
     elif not isinstance(value, Sequence):
@@ -179,12 +181,6 @@ def read_threshold(given: str | None) -> float | dict[str, float] | None:
         raise ValueError(
             f"{given!r} is not a number, such as 0.3, or classes with numbers, such as yes=0.3 (threshold)"
         ) from None
-
-
-def _strip_brackets(given: str) -> str:
-    """A list may also be given as YAML has it."""
-    given = given.strip()
-    return given[1:-1] if given.startswith("[") and given.endswith("]") else given
 
 
 def _own(function: Callable[..., Any]) -> list[Option]:
@@ -351,9 +347,8 @@ def plain_setting(method: str, name: str, value: Any) -> Any:
             return read(value)
         except ValueError:
             continue
-    raise OptionError(
-        f"{method}: {name} should be {_or(_describe_kind(kind, name) for kind, _ in known)}, not {value!r}"
-    )
+    kinds = " or ".join(dict.fromkeys(_describe_kind(kind, name) for kind, _ in known))
+    raise OptionError(f"{method}: {name} should be {kinds}, not {value!r}")
 
 
 def networks_of_kind(name: str) -> list[str]:
@@ -427,10 +422,6 @@ def _describe_kind(kind: Any, name: str) -> str:
     if get_origin(kind) is tuple:
         return "numbers, as " + ",".join(["0.5"] * len(get_args(kind)))
     return "a method" if kind is LLPClassifier else f"one of {', '.join(networks_of_kind(name))}"
-
-
-def _or(words: Any) -> str:
-    return " or ".join(dict.fromkeys(words))
 
 
 def _live(method: str, name: str, value: Any) -> Any:

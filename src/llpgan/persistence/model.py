@@ -191,14 +191,9 @@ def model_card(model: LLPClassifier, sections: str | None = None) -> str:
     task = f"The class of a single instance, one of {classes}, and the probability of each. {_input(model)}"
     own = getattr(model, "learns_from", None)
     data = f"{_NOT_RECORDED}{_WHERE if own is None else ''}\n" if sections is None else sections
-    return "\n".join(
-        [head, f"## What it predicts\n\n{task}\n", _settings(model), data, _describe_limits(own), _USE]
-    )
-
-
-def _describe_limits(own: str | None) -> str:
     first = _OF_BAGS if own is None else f"- The model learned from {own}, not from labels. {_NOT_JUDGED}\n"
-    return f"## Limits\n\n{first}{_LIMITS}"
+    limits = f"## Limits\n\n{first}{_LIMITS}"
+    return "\n".join([head, f"## What it predicts\n\n{task}\n", _settings(model), data, limits, _USE])
 
 
 def plain_text(text: object) -> str:
@@ -274,14 +269,15 @@ def from_json(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 def _is_saved_part(name: str, value: Any) -> Any:
     """A setting as JSON."""
-    if _is_network_of_ours(value):
+    module = str(type(value).__module__)
+    if isfunction(value) and value.__module__.startswith("llpgan.deep.networks."):
         return {"network": value.__name__}
     if isinstance(value, LLPClassifier):
         inner, own = as_json(value)
         if own or type(value).__name__ not in METHODS:
             raise _OwnCodeError
         return {"estimator": type(value).__name__, "settings": inner}
-    if _is_part_of_ours(value):
+    if is_dataclass(value) and (module.startswith("llpgan.deep.") or module == "llpgan.methods.refinement"):
         settings = {field.name: _is_saved_part(name, getattr(value, field.name)) for field in fields(value)}
         return {"part": type(value).__name__, "settings": settings}
     if callable(value):
@@ -336,15 +332,6 @@ def _load_network(plain: Mapping[str, Any]) -> Any:
     if plain.keys() != {"network"} or plain["network"] not in networks.__all__:
         raise ValueError(f"llpgan has no network {plain.get('network')!r}")
     return getattr(networks, plain["network"])
-
-
-def _is_network_of_ours(value: Any) -> bool:
-    return isfunction(value) and value.__module__.startswith("llpgan.deep.networks.")
-
-
-def _is_part_of_ours(value: Any) -> bool:
-    module = type(value).__module__
-    return is_dataclass(value) and (module.startswith("llpgan.deep.") or module == "llpgan.methods.refinement")
 
 
 _ELSEWHERE = {"classes_", "instance_shape_", "n_features_in_", "feature_names_in_", "encoder_"}

@@ -366,7 +366,9 @@ def predicted_against_given_small(bags: ReportedBags, k: int) -> Markup:
 
 
 def _display(bags: ReportedBags, k: int, most: int) -> ProportionDisplay:
-    chosen = _bags_to_show(bags, most)
+    n = len(bags.sizes)  # of very many bags some, evenly spread, and the worst
+    spread = np.linspace(0, n - 1, min(n, most)).astype(np.int64).tolist()
+    chosen = sorted({*spread, *worst_bags(bags, _NAMED)})
     return ProportionDisplay(
         bags.proportions[chosen, k],
         bags.scores.predicted[chosen, k],
@@ -374,10 +376,3 @@ def _display(bags: ReportedBags, k: int, most: int) -> ProportionDisplay:
         [bags.bag_names[bag] for bag in chosen],
         bags.classes[k],
     )
-
-
-def _bags_to_show(bags: ReportedBags, most: int) -> list[int]:
-    """All bags; of very many some, evenly spread, and the worst."""
-    n = len(bags.sizes)
-    spread = np.linspace(0, n - 1, min(n, most)).astype(np.int64).tolist()
-    return sorted({*spread, *worst_bags(bags, _NAMED)})

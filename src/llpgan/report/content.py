@@ -184,6 +184,7 @@ _NOT_HELD_OUT = (
     "which give an optimistic score. Keep some bags out of training, and run llpgan evaluate on them."
 )
 _ROWS_TO_PREDICT = 200_000  # in all shuffles together, so that a report takes less time than the training
+_N_REPEATS = 5  # shuffles of each column
 
 
 @dataclass(frozen=True, eq=False)
@@ -343,13 +344,26 @@ def collect_content(
         If bags and model do not have the same classes.
     """
     for others in (bags,) if held_out is None else (bags, held_out):
-        _refuse_other_classes(model, others)
+        if others.classes.tolist() != model.classes_.tolist():
+            raise ValueError(
+                f"the bags have classes {others.classes.tolist()}, the model {model.classes_.tolist()}"
+            )
     probabilities = model.predict_proba(bags)
     groups = find_columns(bags) if columns is None else columns
     why_no_rises = _why_no_rises(bags, groups)
-    rises = None if why_no_rises else _rises(model, bags, groups)
+    rises = None
+    if not why_no_rises:
+        max_rows = min(20_000, _ROWS_TO_PREDICT // (len(groups) * _N_REPEATS))
+        rises = importance(model, bags, groups, repeats=_N_REPEATS, max_rows=max_rows)
     scores = bag_scores(bags, probabilities)
-    of_held_out = None if held_out is None else model.predict_proba(held_out)
+    if held_out is None:
+        of_held_out = None
+        verdict = replace(judge_without_labels(bags, probabilities), scores=None, why=_NOT_HELD_OUT)
+    else:
+        of_held_out = model.predict_proba(held_out)
+        verdict = judge_without_labels(held_out, of_held_out)
+    doubt = reason_uninformative(bags) or never_compared(bags)
+    doubt = doubt or warn_if_little_learned(type(model).__name__, bags, probabilities, bags.prior) or ""
     return ReportContent(
         title=title,
         method=type(model).__name__,
@@ -373,8 +387,8 @@ def collect_content(
         effects=_effects(model, bags, groups, rises),
         mosaics=make_mosaics(model, bags),
         pictures=collect_pictures(bags, probabilities, scores, images),
-        doubt=_doubt(model, bags, probabilities),
-        verdict=_verdict(model, bags, probabilities, held_out),
+        doubt=doubt,
+        verdict=verdict,
         labels=None if labels is None else label_scores(labels, probabilities, bags.classes, bags.weights),
         noise_floor=expected_bag_error(bags, probabilities),
         shares=None if shares is None else GroupSharesDisplay.prepare(shares),
@@ -421,22 +435,6 @@ def expected_bag_error(bags: Bags, probabilities: Array) -> float:
     return float(np.sqrt(2 / np.pi) * deviations.sum(axis=0).mean() / 2)
 
 
-def _refuse_other_classes(model: LLPClassifier, bags: Bags) -> None:
-    if bags.classes.tolist() != model.classes_.tolist():
-        raise ValueError(f"the bags have classes {bags.classes.tolist()}, the model {model.classes_.tolist()}")
-
-
-def _verdict(model: LLPClassifier, bags: Bags, probabilities: Array, held_out: Bags | None) -> Verdict:
-    if held_out is not None:
-        return judge_without_labels(held_out, model.predict_proba(held_out))
-    return replace(judge_without_labels(bags, probabilities), scores=None, why=_NOT_HELD_OUT)
-
-
-def _doubt(model: LLPClassifier, bags: Bags, probabilities: Array) -> str:
-    said = reason_uninformative(bags) or never_compared(bags)
-    return said or warn_if_little_learned(type(model).__name__, bags, probabilities, bags.prior) or ""
-
-
 def _counts(probabilities: Array) -> NDArray[np.int64]:
     return np.array([np.histogram(column, bins=_BINS, range=(0, 1))[0] for column in probabilities.T])
 
@@ -452,11 +450,6 @@ def _why_no_rises(bags: Bags, groups: Mapping[str, Sequence[int]]) -> str:
     return ""
 
 
-def _rises(model: LLPClassifier, bags: Bags, groups: Mapping[str, Sequence[int]]) -> dict[str, Rise]:
-    repeats = 5
-    return importance(model, bags, groups, repeats=repeats, max_rows=_rows_each(len(groups) * repeats))
-
-
 def _effects(
     model: LLPClassifier, bags: Bags, groups: Mapping[str, Sequence[int]], rises: Mapping[str, Rise] | None
 ) -> tuple[PartialDependence, ...]:
@@ -467,7 +460,3 @@ def _effects(
     chosen = sorted(relevant, key=lambda name: -rises[name].mean)[:_MOST_EFFECTS]
     found = partial_dependence(model, bags, {name: groups[name] for name in chosen})
     return tuple(found.values())
-
-
-def _rows_each(n_shuffles: int) -> int:
-    return min(20_000, _ROWS_TO_PREDICT // n_shuffles)
