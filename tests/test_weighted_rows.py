@@ -245,7 +245,7 @@ def test_accuracy_without_labels_is_not_told_of_weighted_rows(weighted_and_repea
         estimate_accuracy(weighted, probabilities)
     verdict = judge_without_labels(weighted, probabilities)
     assert verdict.scores is None
-    assert verdict.why.startswith("The rows have weights")
+    assert verdict.why.startswith("Accuracy cannot be estimated because the rows have weights")
 
 
 def test_two_copies_of_a_partition_are_one(rows):

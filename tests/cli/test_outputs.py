@@ -188,3 +188,34 @@ def test_of_several_at_once_one_wins_and_the_others_say_so(command, files):
         assert len(Path("comparison/rows.jsonl").read_text().splitlines()) == 4
     if command is PREDICT:
         assert len(Path("predictions.csv").read_text().splitlines()) == 201
+
+
+FULL = [["--help"], ["fit", "--help"], [*EVALUATE], ["inspect", "people.csv", *TABLES, "--curve", "false"]]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device")
+@pytest.mark.parametrize("words", FULL, ids=lambda words: " ".join(words[:2]))
+def test_output_to_a_full_device_is_one_line(words, files):
+    with open("/dev/full", "w") as full:  # noqa: PTH123, a device
+        done = subprocess.run(
+            [sys.executable, "-m", "llpgan", *words], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert done.returncode == 1
+    *notes, said = done.stderr.splitlines()
+    assert said == "llpgan: error: the output cannot be written: No space left on device"
+    assert all(line.startswith("note: ") for line in notes)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device")
+@pytest.mark.parametrize("words", [[*FIT, "--out", "other"], PREDICT], ids=lambda words: words[0])
+def test_commands_that_print_nothing_need_no_output(words, files):
+    with open("/dev/full", "w") as full:  # noqa: PTH123, a device
+        subprocess.run([sys.executable, "-m", "llpgan", *words], stdout=full, check=True)
+
+
+@pytest.mark.parametrize("words", [EVALUATE, ["inspect", "people.csv", *TABLES, "--curve", "false"]])
+@pytest.mark.parametrize(("option", "path", "ending"), [("out", "x.csv", "json"), ("html", "x.txt", "html")])
+def test_figures_are_written_to_files_of_their_format(words, option, path, ending, files, capsys):
+    assert main.main([*words, f"--{option}", path]) == 1
+    assert f"error: {path}: the file of (--{option}) must end in .{ending}\n" in capsys.readouterr().err
+    assert not Path(path).exists()

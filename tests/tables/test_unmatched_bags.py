@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from llpgan import Bags
+from llpgan import Bags, load
 from llpgan.cli import main
+from llpgan.ecological import shares_by
 from llpgan.tables.store import store_tables
 
 PEOPLE = """state,age,vote
@@ -87,3 +88,31 @@ def test_fit_reports_on_the_rows_that_are_left(capsys):
     said = capsys.readouterr().err
     assert "note: left out: 3 rows" in said
     assert "4 rows in 2 bags" in said
+
+
+def test_every_command_with_bags_leaves_such_rows_out(capsys, tmp_path):
+    (tmp_path / "people.csv").write_text(PEOPLE.replace("bad", "33"))
+    fit = ["fit", "people.csv", "--bag", "state", "--proportions", "results.csv", "--label", "vote"]
+    assert main.main([*fit, "--method", "MeanMap", "--report", "false", "--unmatched", "drop"]) == 0
+    bags = ["people.csv", "--bag", "state", "--proportions", "results.csv"]
+    commands = {
+        "evaluate": ["--label", "vote", "--out", "e.json"],
+        "monitor": ["--history", "history.jsonl"],
+        "conformalize": ["--out", "with_sets"],
+        "shares": ["--by", "vote"],
+    }
+    for command, more in commands.items():
+        capsys.readouterr()
+        assert main.main([command, "model", *bags, *more]) == 1
+        assert "choose drop (--unmatched)" in capsys.readouterr().err, command
+        main.main([command, "model", *bags, *more, "--unmatched", "drop"])
+        said = capsys.readouterr()
+        assert "left out: 3 rows of people.csv" in said.err, command
+        assert command != "evaluate" or "4 rows" in said.out
+    assert main.main(["suggest", "model", *bags]) == 1
+    assert "unmatched" not in capsys.readouterr().err
+    model = load("model")
+    options = {"bag": "state", "proportions": "results.csv", "unmatched": "drop"}
+    with pytest.warns(UserWarning, match="left out: 3 rows"):
+        found = shares_by(model, "people.csv", "vote", **options)
+    assert found.groups == (("no",), ("yes",)) and found.sizes.sum() == 4

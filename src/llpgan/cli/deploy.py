@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -22,9 +22,17 @@ from llpgan.persistence import save
 from llpgan.persistence.model import MODEL_FOLDER, files_of_model
 from llpgan.report import monitor_page
 from llpgan.tables import Rows, TableSpec, shared_bags
+from llpgan.tables.build import DROP_UNMATCHED, matched_rows
 from llpgan.tables.columns import plain_values
 from llpgan.tables.spec import check_names
-from llpgan.utils.files import claim_folder, output_file, output_if_named, refuse_input, refuse_same_outputs
+from llpgan.utils.files import (
+    check_endings,
+    claim_folder,
+    output_file,
+    output_if_named,
+    refuse_input,
+    refuse_same_outputs,
+)
 
 _LEVELS = (0.8, 0.9, 0.95)
 
@@ -36,6 +44,7 @@ def conformalize(
     bag: str | Sequence[str] | None = None,
     proportions: str | None = None,
     counts: str | None = None,
+    unmatched: Literal["error", "drop"] = "error",
     score: Literal["probability", "cumulative"] = "probability",
     by_class: bool = False,
     worst_case: bool = False,
@@ -63,6 +72,8 @@ def conformalize(
         A table with one row per bag: the columns of the bag, and one column per class.
     counts : str, default=None
         A table like ``proportions`` that holds counts.
+    unmatched : {"error", "drop"}, default="error"
+        What to do with rows of bags without proportions: drop leaves them out and notes how many there were.
     score : {"probability", "cumulative"}, default="probability"
         probability gives the smallest sets; cumulative gives larger sets to rows that are hard to classify.
     by_class : bool, default=False
@@ -92,7 +103,7 @@ def conformalize(
     target = Path(model if out is None else out)
     with claim_folder(target, MODEL_FOLDER, overwrite=overwrite, inputs=[data, proportions, counts]):
         loaded, rows = open_model(model, data, image, resize, ids=_check_bag(bag))
-        bags = _encode_bags(loaded, rows, TableSpec(bag=bag, proportions=proportions, counts=counts))
+        bags = _encode_bags(loaded, rows, bag=bag, proportions=proportions, counts=counts, unmatched=unmatched)
         if recalibrate is not None:
             every_second = list(range(0, bags.n_bags, 2))
             loaded.recalibrate(bags.take_bags(every_second), kind=recalibrate, random_state=random_state)
@@ -126,6 +137,7 @@ def monitor(
     bag: str | Sequence[str] | None = None,
     proportions: str | None = None,
     counts: str | None = None,
+    unmatched: Literal["error", "drop"] = "error",
     history: str = "history.jsonl",
     coverage: float = 0.9,
     level: float = 0.05,
@@ -153,6 +165,8 @@ def monitor(
         A table with one row per bag: the columns of the bag, and one column per class.
     counts : str, default=None
         A table like ``proportions`` that holds counts.
+    unmatched : {"error", "drop"}, default="error"
+        What to do with rows of bags without proportions: drop leaves them out and notes how many there were.
     history : str, default="history.jsonl"
         The file of JSON lines that holds the reference and all looks.
     coverage : float, default=0.9
@@ -183,7 +197,7 @@ def monitor(
     refuse_input(Path(history), inputs)
     with output_if_named(html, overwrite=overwrite, inputs=inputs) as page:
         loaded, rows = open_model(model, data, image, resize, ids=_check_bag(bag))
-        bags = _encode_bags(loaded, rows, TableSpec(bag=bag, proportions=proportions, counts=counts))
+        bags = _encode_bags(loaded, rows, bag=bag, proportions=proportions, counts=counts, unmatched=unmatched)
         found = compare_with_reference(
             loaded, bags, history=history, coverage=coverage, level=level, random_state=random_state
         )
@@ -242,12 +256,11 @@ def suggest(
     --------
     llpgan suggest model people.csv --bag state --proportions results.csv --budget 50 --keep id
     """
-    if Path(out).suffix.lower() != ".csv":
-        raise ValueError(f"{out}: rows to label are written to a file that ends in .csv")
+    check_endings(out=(out, ".csv"))
     inputs = [data, proportions, counts, *files_of_model(model)]
     with output_file(Path(out), overwrite=overwrite, inputs=inputs) as aside:
         loaded, rows = open_model(model, data, ids=_check_bag(bag))
-        bags = _encode_bags(loaded, rows, TableSpec(bag=bag, proportions=proportions, counts=counts))
+        bags = _encode_bags(loaded, rows, bag=bag, proportions=proportions, counts=counts)
         known = (
             ()
             if label is None
@@ -275,10 +288,12 @@ def _check_bag(bag: str | Sequence[str] | None) -> Sequence[str]:
     return check_names(bag, "bag")
 
 
-def _encode_bags(model: LLPClassifier, rows: Rows, spec: TableSpec) -> Bags:
+def _encode_bags(model: LLPClassifier, rows: Rows, **tables: Any) -> Bags:
     """The bags of a table, encoded as in the training of the model."""
+    spec = TableSpec(**tables)
     if not spec.tables_of_bags:
         raise ValueError("nothing tells the shares of the bags: name a table of them (proportions) or (counts)")
     features = None if model.encoder_ is None else model.encoder_.features
-    bags = shared_bags(rows, model.classes_, spec)
+    rows = matched_rows(rows, model.classes_, spec)
+    bags = shared_bags(rows, model.classes_, spec, DROP_UNMATCHED if "unmatched" in tables else "")
     return replace(bags, instances=read_instances(model, rows), features=features, encoder=model.encoder_)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from rich.table import Table
@@ -59,9 +59,9 @@ from llpgan.report.text import (
     format_percent_interval,
 )
 from llpgan.tables import Rows, TableSpec, label_values, shared_bags
-from llpgan.tables.build import row_weights
+from llpgan.tables.build import matched_rows, row_weights
 from llpgan.tables.spec import check_names
-from llpgan.utils.files import output_if_named
+from llpgan.utils.files import check_endings, output_if_named
 
 _NOT_SHARES = ("AUC", "log loss", "Brier", "bag cross-entropy", "classes per set")  # other figures are in per cent
 
@@ -130,6 +130,7 @@ def evaluate(
     threshold: str | None = None,
     coverage: float | None = None,
     weight: str | None = None,
+    unmatched: Literal["error", "drop"] = "error",
     image: str | None = None,
     resize: bool = False,
     out: str | None = None,
@@ -166,6 +167,8 @@ def evaluate(
     weight : str, default=None
         The column that says how much each row counts, such as survey weights. None means the one that
         ``llpgan fit`` learned with, if any.
+    unmatched : {"error", "drop"}, default="error"
+        What to do with rows of bags without proportions: drop leaves them out and notes how many there were.
     image : str, default=None
         The column that holds the paths of images. None means the same name as in the training.
     resize : bool, default=False
@@ -184,6 +187,7 @@ def evaluate(
     inputs = [data, proportions, counts, *files_of_model(model)]
     outputs = [output_if_named(path, overwrite=overwrite, inputs=inputs) for path in (out, html)]
     with outputs[0] as aside, outputs[1] as page:
+        check_endings(out=(out, ".json"), html=(html, ".html"))
         loaded, rows = open_model(model, data, image, resize, ids=() if bag is None else check_names(bag, "bag"))
         spec = TableSpec(
             bag=bag,
@@ -192,7 +196,9 @@ def evaluate(
             partial=partial,
             within=within,
             weight=find_weight(loaded, rows, weight),
+            unmatched=unmatched,
         )
+        rows = matched_rows(rows, loaded.classes_, spec)
         found = score_model(loaded, rows, label, label_names, spec, coverage, threshold)
         _print_evaluation(found)
         if aside is not None:
@@ -385,6 +391,7 @@ def inspect(
         output_if_named(path, overwrite=overwrite, inputs=refuse_tables_in(data, tables)) for path in (out, html)
     ]
     with outputs[0] as aside, outputs[1] as page:
+        check_endings(out=(out, ".json"), html=(html, ".html"))
         bags = Bags.from_tables(data, **tables)
         found = inspect_bags(bags)
         randomness = randomness_test(bags, random_state=random_state)

@@ -1,5 +1,6 @@
 """The command line: ``llpgan COMMAND``."""
 
+import errno
 import os
 import re
 import shutil
@@ -92,6 +93,7 @@ _KINDS = {
 _ALLOCATION_FAILED = re.compile("bad_alloc|can't allocate memory|malloc of size")  # as C++, torch and Arrow say it
 _HELP = ("--help", "-h")
 _LARGEST_SEED = 2**32 - 1  # of numpy
+_NO_SPACE = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 _BAD_INPUT, _BAD_USAGE, _INTERRUPTED, _NOBODY_READS = 1, 2, 130, 141
 
 
@@ -176,6 +178,8 @@ def _run_command(given: list[str]) -> int:
     except BrokenPipeError:
         raise
     except Exception as error:
+        if isinstance(error, OSError) and error.errno == errno.ENOSPC and str(error) == str(_NO_SPACE):
+            raise  # of the output: files on a full disk have their name
         if debug:
             raise
         _say(f"llpgan {name}: error: {_type_option(name, _one_line(error, name))}")

@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pyarrow as pa
 import pyarrow.csv
@@ -20,8 +20,10 @@ from llpgan.ecological.shares import POOLED_BIAS, group_text
 from llpgan.persistence.model import files_of_model
 from llpgan.report import shares_page
 from llpgan.report.group_counts import CountsPage, list_shown_outcomes
+from llpgan.tables import TableSpec
+from llpgan.tables.build import matched_rows
 from llpgan.tables.spec import check_names
-from llpgan.utils.files import output_if_named
+from llpgan.utils.files import check_endings, output_if_named
 
 _WIDEST = 1000  # characters of a table that is not shown on a terminal
 _ONLY_MODELS = ("by", "bag", "proportions", "counts", "weight", "image")
@@ -45,6 +47,7 @@ def shares(
     proportions: str | None = None,
     counts: str | None = None,
     weight: str | None = None,
+    unmatched: Literal["error", "drop"] = "error",
     image: str | None = None,
     resize: bool = False,
     out: str | None = None,
@@ -96,6 +99,9 @@ def shares(
     weight : str, default=None
         With a model: the column that says how much each row counts, such as survey weights. None means that all
         rows count the same.
+    unmatched : {"error", "drop"}, default="error"
+        With a model: what to do with rows of bags without proportions: drop leaves them out and notes how many
+        there were.
     image : str, default=None
         With a model: the column that holds the paths of images. None means the same name as in the training.
     resize : bool, default=False
@@ -115,9 +121,7 @@ def shares(
     llpgan shares model people.csv --by race,college --bag state --proportions results.csv --out shares.csv
     """
     given = locals()
-    for option, suffix in (("out", ".csv"), ("differences", ".csv"), ("html", ".html")):
-        if given[option] is not None and Path(given[option]).suffix.lower() != suffix:
-            raise ValueError(f"{given[option]}: the file of ({option}) must end in {suffix}")
+    check_endings(out=(out, ".csv"), differences=(differences, ".csv"), html=(html, ".html"))
     from_counts = bool(groups or outcomes)
     for option in _ONLY_MODELS if from_counts else _ONLY_COUNTS:
         if given[option]:
@@ -143,6 +147,8 @@ def shares(
     with _open_outputs(outputs, overwrite, [data, proportions, counts, *files_of_model(source)]) as files:
         loaded, rows = open_model(source, data, image, resize, ids=() if bag is None else check_names(bag, "bag"))
         weight = find_weight(loaded, rows, weight)
+        spec = TableSpec(bag=bag, proportions=proportions, counts=counts, weight=weight, unmatched=unmatched)
+        rows = matched_rows(rows, loaded.classes_, spec)
         probabilities = loaded.predict_encoded(read_instances(loaded, rows))
         found = shares_by_columns(
             rows, probabilities, loaded.classes_, by, bag, proportions, counts, weight, exclude, strata

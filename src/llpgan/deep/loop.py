@@ -1,6 +1,7 @@
 """One loop for every objective: epochs over bags, averaged weights, held-out bags, checkpoints."""
 
 import io
+import os
 import sys
 import time
 from collections import defaultdict
@@ -23,7 +24,7 @@ from llpgan.deep.epochs import bag_cross_entropy, kept_epoch, paired_error
 from llpgan.deep.images import COARSEST, Augment, set_image_scale, side_share
 from llpgan.deep.objectives import Objective
 from llpgan.utils.arrays import Array
-from llpgan.utils.files import remove_leftovers, replace_file
+from llpgan.utils.files import name_if_full, remove_leftovers, replace_file
 from llpgan.utils.messages import format_seconds
 from llpgan.utils.workers import explain_lost_workers
 
@@ -393,17 +394,28 @@ def _bar(title: str, epochs: int) -> Iterator[Listener]:
 def tensorboard_listener(folder: str | Path) -> Iterator[Listener]:
     """A TensorBoard log of every column (needs the extra ``llpgan[tensorboard]``)."""
     try:
-        from torch.utils.tensorboard import SummaryWriter
+        from tensorboard.compat.proto.event_pb2 import Event
+        from tensorboard.summary.writer.record_writer import RecordWriter
+        from torch.utils.tensorboard.summary import scalar
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError("TensorBoard is not installed: pip install 'llpgan[tensorboard]'") from error
 
-    with SummaryWriter(str(folder)) as writer:
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    path = Path(folder) / f"events.out.tfevents.{time.time_ns()}.{os.getpid()}"
 
-        def write(row: Row) -> None:
-            for name in row.keys() - {"epoch"}:
-                writer.add_scalar(name, row[name], int(row["epoch"]))
+    def append(*events: Any) -> None:  # not in a thread as SummaryWriter does, so that an error ends the training
+        with name_if_full(path), path.open("ab") as file:
+            for event in events:
+                RecordWriter(file).write(event.SerializeToString())
 
-        yield write
+    append(Event(wall_time=time.time(), file_version="brain.Event:2"))
+
+    def write(row: Row) -> None:
+        now, epoch = time.time(), int(row["epoch"])
+        names = sorted(row.keys() - {"epoch"})
+        append(*(Event(wall_time=now, step=epoch, summary=scalar(name, row[name])) for name in names))  # type: ignore[no-untyped-call]
+
+    yield write
 
 
 def _format_losses(row: Row) -> str:

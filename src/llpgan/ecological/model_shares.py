@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,7 +24,7 @@ from llpgan.ecological.counts import bound_cells, regress
 from llpgan.ecological.shares import GroupShares, assemble_shares
 from llpgan.methods.base import LLPClassifier
 from llpgan.tables import Rows, TableSpec, open_rows, shared_bags
-from llpgan.tables.build import row_weights
+from llpgan.tables.build import matched_rows, row_weights
 from llpgan.tables.columns import missing_values, plain_values
 from llpgan.tables.spec import check_names
 from llpgan.utils.arrays import check_argument, check_one_per_row, is_missing
@@ -46,6 +46,7 @@ def shares_by(
     proportions: Any = None,
     counts: Any = None,
     weight: str | None = None,
+    unmatched: Literal["error", "drop"] = "error",
     exclude: Sequence[Hashable] = (),
     strata: Any = None,
 ) -> GroupShares:
@@ -72,6 +73,9 @@ def shares_by(
         those of the predictions as they are, and have no intervals.
     weight : str, default=None
         With a table: the column that says how much each row counts, such as survey weights.
+    unmatched : {"error", "drop"}, default="error"
+        With a table: what to do with rows of bags without proportions. "drop" leaves them out and notes how many
+        there were.
     exclude : sequence of hashable, default=()
         Classes to leave out after the estimate, such as ``["abstained"]``.
     strata : str or sequence of str; with Bags, array-like of shape (n_rows,), default=None
@@ -102,6 +106,10 @@ def shares_by(
         return exclude_classes(shares, exclude)
     ids = () if bag is None else check_names(bag, "bag")
     rows = open_rows(data, () if model.encoder_ is None else model.encoder_.text_columns, ids)
+    spec = TableSpec(bag=bag, proportions=proportions, counts=counts, weight=weight, unmatched=unmatched)
+    if unmatched != "error" and model.encoder_ is None:
+        raise ValueError(f"unmatched={unmatched!r} needs a model that learned from a table")
+    rows = matched_rows(rows, model.classes_, spec)
     probabilities = model.predict_proba(data if model.encoder_ is None else rows)
     return shares_by_columns(
         rows, probabilities, model.classes_, by, bag, proportions, counts, weight, exclude, strata

@@ -38,7 +38,7 @@ from llpgan.utils.arrays import Array, check_argument
 from llpgan.utils.messages import warn_user
 
 Index = NDArray[np.int64]
-_DROP_UNMATCHED = " To leave out rows of such bags, choose drop (unmatched)"
+DROP_UNMATCHED = " To leave out rows of such bags, choose drop (unmatched)"
 _FEW = 32  # values of a column that may be the label, where the classes are not known yet
 
 
@@ -286,7 +286,7 @@ def survey_rows(stream: RowStream, spec: TableSpec) -> Survey:
         note()
     survey.refuse_weightless()
     if tables:
-        advice = None if spec.unmatched == "drop" else _DROP_UNMATCHED
+        advice = None if spec.unmatched == "drop" else DROP_UNMATCHED
         shares = shares_from_tables(tables, spec, survey.bag_ids, survey.sizes, stream.name, advice)
     else:
         shares = survey.shares_of_labels()
@@ -321,10 +321,8 @@ def warn_of_likely_labels(bags: Bags, survey: Survey) -> None:
     warn_of_determining(of_columns, some.proportions, some.sizes)
 
 
-def shared_bags(rows: Rows, classes: Array, spec: TableSpec) -> Bags:
-    """Make bags of rows that a model predicts, to evaluate it on their proportions.
-
-    The rows are not encoded: each instance is a single zero.
+def matched_rows(rows: Rows, classes: Array, spec: TableSpec) -> Rows:
+    """Return the rows to evaluate: with ``unmatched="drop"``, those of bags that have proportions or counts.
 
     Parameters
     ----------
@@ -337,6 +335,37 @@ def shared_bags(rows: Rows, classes: Array, spec: TableSpec) -> Bags:
 
     Returns
     -------
+    Rows
+        The rows, in the same order.
+    """
+    if spec.unmatched != "drop" or not spec.tables_of_bags:
+        return rows
+    stream = read_whole(rows)
+    tables = read_bag_tables(stream, replace(spec, classes=classes.tolist()))
+    stream, note = drop_unmatched(stream, tables, spec)
+    (kept,) = read_whole(*stream.parts()).parts()
+    note()
+    return kept
+
+
+def shared_bags(rows: Rows, classes: Array, spec: TableSpec, advice: str = DROP_UNMATCHED) -> Bags:
+    """Make bags of rows that a model predicts, to evaluate it on their proportions.
+
+    The rows are not encoded: each instance is a single zero.
+
+    Parameters
+    ----------
+    rows : Rows
+        The rows.
+    classes : ndarray of shape (n_classes,)
+        The classes of the model.
+    spec : TableSpec
+        The columns of the bag, and the table of proportions or counts.
+    advice : str, default=" To leave out rows of such bags, choose drop (unmatched)"
+        What an error on rows of bags without proportions adds.
+
+    Returns
+    -------
     Bags
         The bags, with proportions in the order of ``classes``.
     """
@@ -346,7 +375,9 @@ def shared_bags(rows: Rows, classes: Array, spec: TableSpec) -> Bags:
     survey.add(rows)
     survey.refuse_weightless()
     tables = read_bag_tables(stream, replace(spec, classes=classes.tolist()))
-    shares = shares_from_tables(tables, spec, survey.bag_ids, survey.sizes, rows.name)
+    shares = shares_from_tables(
+        tables, spec, survey.bag_ids, survey.sizes, rows.name, None if spec.unmatched == "drop" else advice
+    )
     return Bags(
         np.zeros((len(rows), 1)),
         survey.positions(rows),

@@ -46,7 +46,7 @@ def replace_file(path: Path) -> Iterator[Path]:
     path.parent.mkdir(parents=True, exist_ok=True)
     aside = _aside(path)
     with _clean_up(aside, lambda: aside.unlink(missing_ok=True)):
-        with _named_if_full(path):
+        with name_if_full(path):
             yield aside
             _flush(aside)
         aside.replace(path)
@@ -74,7 +74,7 @@ def replace_folder(path: Path, ours: Names) -> Iterator[Path]:
     with _clean_up(aside, clean_up):
         _remove(aside)
         aside.mkdir()
-        with _named_if_full(path):
+        with name_if_full(path):
             yield aside
             for file in aside.iterdir():
                 _flush(file)
@@ -105,7 +105,7 @@ def remove_leftovers(path: Path, *, only_writer: bool = False) -> None:
 
 
 @contextmanager
-def _named_if_full(path: Path) -> Iterator[None]:
+def name_if_full(path: Path) -> Iterator[None]:
     """A disk that is full, or a file that may not grow, is said with the name of the output."""
     try:
         yield
@@ -421,6 +421,13 @@ def refuse_input(output: Path, inputs: Iterable[Any]) -> None:
             )
         if there.is_relative_to(real):
             raise ValueError(f"the input {given} is in the output {output}: name another output, or move it")
+
+
+def check_endings(**outputs: tuple[str | None, str]) -> None:
+    """Refuse an output whose file, if it is named, has another ending than that of its format."""
+    for option, (path, ending) in outputs.items():
+        if path is not None and Path(path).suffix.lower() != ending:
+            raise ValueError(f"{path}: the file of ({option}) must end in {ending}")
 
 
 def refuse_same_outputs(outputs: Mapping[str, Any]) -> None:
