@@ -151,7 +151,7 @@ def shares(
         rows = matched_rows(rows, loaded.classes_, spec)
         probabilities = loaded.predict_encoded(read_instances(loaded, rows))
         found = shares_by_columns(
-            rows, probabilities, loaded.classes_, by, bag, proportions, counts, weight, exclude, strata
+            rows, probabilities, loaded.classes_, by, bag, proportions, counts, weight, exclude, strata, unmatched
         )
         if found.covariance is None:
             warnings.warn(

@@ -112,7 +112,7 @@ def shares_by(
     rows = matched_rows(rows, model.classes_, spec)
     probabilities = model.predict_proba(data if model.encoder_ is None else rows)
     return shares_by_columns(
-        rows, probabilities, model.classes_, by, bag, proportions, counts, weight, exclude, strata
+        rows, probabilities, model.classes_, by, bag, proportions, counts, weight, exclude, strata, unmatched
     )
 
 
@@ -127,6 +127,7 @@ def shares_by_columns(
     weight: str | None = None,
     exclude: Sequence[Hashable] = (),
     strata: str | Sequence[str] | None = None,
+    unmatched: Literal["error", "drop"] = "error",
 ) -> GroupShares:
     """Estimate shares as :func:`shares_by` does, from predictions of rows.
 
@@ -152,6 +153,8 @@ def shares_by_columns(
         Classes to leave out after the estimate.
     strata : str or sequence of str, default=None
         The column or columns that say which stratum a bag belongs to.
+    unmatched : {"error", "drop"}, default="error"
+        With "drop", the rows are those of bags in the table, which may have others.
 
     Returns
     -------
@@ -170,7 +173,8 @@ def shares_by_columns(
         weights = np.ones(len(index)) if weights is None else weights
         return exclude_classes(_average_predictions(probabilities, weights, classes, index, groups), exclude)
     in_strata = None if strata is None else group_rows(rows, check_names(strata, "strata"), "strata")
-    bags = shared_bags(rows, classes, TableSpec(bag=bag, proportions=proportions, counts=counts, weight=weight))
+    spec = TableSpec(bag=bag, proportions=proportions, counts=counts, weight=weight, unmatched=unmatched)
+    bags = shared_bags(rows, classes, spec)
     return exclude_classes(estimate_row_shares(bags, probabilities, index, groups, strata=in_strata), exclude)
 
 
