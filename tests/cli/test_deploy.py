@@ -103,7 +103,7 @@ def test_suggested_rows_are_written(folder, capsys):
     assert [row["row"] for row in rows] == [row["id"] for row in rows]
     assert len({row["row"] for row in rows}) == 7
     assert main.main([*suggest, "--out", "rows.txt"]) == 1
-    assert "ends in .csv" in capsys.readouterr().err
+    assert "must end in .csv" in capsys.readouterr().err
     assert main.main(["suggest", "model", "train.csv", "--bag", "box"]) == 1
     assert "name a table of them (--proportions) or (--counts)" in capsys.readouterr().err
     (folder / "voted.csv").write_text(

@@ -1,6 +1,7 @@
 """The loop: averages, held-out bags, checkpoints, and a resume that ends as if nothing had happened."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -332,6 +333,21 @@ def test_tensorboard_gets_every_row(bags, tmp_path):
     log = EventAccumulator(str(tmp_path)).Reload()
     written = [event.value for event in log.Scalars("proportion_loss")]
     np.testing.assert_allclose(written, [row["proportion_loss"] for row in model.history_], rtol=1e-5)
+
+
+@pytest.mark.slow
+def test_a_full_disk_under_tensorboard_is_one_error_with_the_name_of_the_file(tmp_path):
+    """A limit on the size of files fails as a full disk does."""
+    script = (
+        "import resource, numpy as np; from llpgan import DLLP\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (600, 600))\n"
+        f"DLLP(epochs=20, tensorboard={str(tmp_path)!r}).fit(np.arange(8.)[:, None], [0, 1] * 4, [0, 0, 1, 1] * 2)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "Exception in thread" not in done.stderr
+    last = done.stderr.splitlines()[-1]
+    assert re.fullmatch(r"OSError: .*events\.out\.tfevents\S+ cannot be written: File too large", last)
 
 
 @pytest.mark.parametrize("before", [False, True])

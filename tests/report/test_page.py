@@ -154,8 +154,8 @@ def test_the_page_begins_with_what_was_done():
     error, overall = (scores.mean_total_variation.value for scores in (story.scores, story.overall))
     assert "MeanMap learned from 96 instances in 12 bags" in said
     assert "Proportions: from results.csv." in said
-    assert f"mean error on these bags is {100 * error:.1f} %" in said
-    assert f"every instance is {100 * overall:.1f} %" in said
+    assert f"mean error on these bags is {100 * error:.1f}\u00a0%" in said
+    assert f"every instance is {100 * overall:.1f}\u00a0%" in said
     assert "Do not rely" not in said
 
 
@@ -182,7 +182,7 @@ def test_the_table_of_bags_has_all_of_them_with_given_and_predicted_share():
     assert [row[0] for row in shown] == [story.bag_names[bag] for bag in worst]
     first = worst[0]
     given, predicted = story.proportions[first, 1], story.scores.predicted[first, 1]
-    assert shown[0][3:] == [f"{100 * given:.1f} %", f"{100 * predicted:.1f} %"]
+    assert shown[0][3:] == [f"{100 * given:.1f}\u00a0%", f"{100 * predicted:.1f}\u00a0%"]
     assert saved[0] == ["Bag", "Size", "Error", "Given no", "Predicted no", "Given yes", "Predicted yes"]
     assert [float(row[2]) for row in saved[1:]] == story.scores.total_variation[worst].tolist()
 
@@ -199,14 +199,14 @@ def test_effects_have_a_direction():
     assert "In which direction: mean probability of “yes”" in part
     effect = next(effect for effect in told("table", False).effects)
     assert effect.change(1) > 0
-    assert f"rises: {100 * effect.predicted[0, 1]:.1f} % at {effect.names[0]}" in part
+    assert f"rises: {100 * effect.predicted[0, 1]:.1f}\u00a0% at {effect.names[0]}" in part
 
 
 def test_shares_by_group_are_told_where_they_are_given():
     shares = GroupSharesDisplay.prepare({"group": ["young", "old"], "class": ["yes"] * 2, "share": [0.25, 0.5]})
     page = render(replace(told("table", False), shares=shares))
     shown, _ = table_of(page, "Shares of classes by group")
-    assert shown == [["young", "yes", "25.0 %", "", ""], ["old", "yes", "50.0 %", "", ""]]
+    assert shown == [["young", "yes", "25.0\u00a0%", "", ""], ["old", "yes", "50.0\u00a0%", "", ""]]
     assert "<title>old: yes 50.0 %</title>" in section(page, "groups")
 
 

@@ -115,4 +115,4 @@ def test_every_command_with_bags_leaves_such_rows_out(capsys, tmp_path):
     options = {"bag": "state", "proportions": "results.csv", "unmatched": "drop"}
     with pytest.warns(UserWarning, match="left out: 3 rows"):
         found = shares_by(model, "people.csv", "vote", **options)
-    assert found.groups == (("no",), ("yes",)) and found.sizes.sum() == 4
+    assert found.groups == ("no", "yes") and found.sizes.sum() == 4

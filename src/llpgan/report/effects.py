@@ -17,8 +17,6 @@ from llpgan.report.drawing import Display, Palette, hide_spines, percent_text, s
 from llpgan.utils.arrays import Array
 from llpgan.utils.messages import did_you_mean
 
-__all__ = ["EffectDisplay", "ImportanceDisplay"]
-
 MOST_COLUMNS = 20  # of a plot of importance
 _ROOM = 0.05  # on both sides of the axis of effects
 
