@@ -1,7 +1,7 @@
 """A folder of 400 small colour images in 25 bags: what a new user gets from ``llpgan fit``.
 
 Three of scikit-learn's digits, 16 x 16, in a colour drawn for each image; a bag is a folder of 16, and a CSV has
-its shares. ``fit`` runs as a user would run it, in a process of its own, and is judged by 139 other images.
+its shares. ``fit`` runs as a user would run it, in a separate process, and is judged by 139 other images.
 """
 
 import subprocess

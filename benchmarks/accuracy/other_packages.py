@@ -72,7 +72,7 @@ def measure(election: str, district: str) -> Row:
 
 
 def fit_pyei(counts: GroupCounts) -> Row:
-    """The posterior means and intervals of PyEI, in a process of its own."""
+    """The posterior means and intervals of PyEI, in a separate process."""
     python = os.environ.get("PYEI_PYTHON")
     if python is None:
         raise RuntimeError("PYEI_PYTHON should name a Python in which PyEI is installed")

@@ -20,7 +20,7 @@ from llpgan.ecological.cells import softmax
 
 CASES = {
     "alike": "groups behave alike everywhere, up to chance",
-    "counties differ": "each county has log odds of its own, standard deviation 0.4",
+    "counties differ": "each county has separate log odds, standard deviation 0.4",
     "composition": "all groups of a county vote more for the first outcome, the larger its first group",
     "contextual": "a group votes more for its own first choice, the larger its share of the precinct",
     "neighbours": "all groups of a precinct vote rather like the majority there",

@@ -20,7 +20,7 @@ N_FEATURES = 50
 
 
 def run() -> list[Row]:
-    """One row a method, each measured in a process of its own."""
+    """One row a method, each measured in a separate process."""
     return [in_a_new_process(measure, *case) for case in CASES]
 
 

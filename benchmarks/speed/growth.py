@@ -1,6 +1,6 @@
 """How time and memory of an epoch grow with rows, bags, bag size and classes: rows, a table and a figure.
 
-Each point is measured in a process of its own. Time is the process's own on one thread, which other work on the
+Each point is measured in a separate process. Time is the process's own on one thread, which other work on the
 machine stretches less than the clock's; memory is the peak above what imports take, the data included.
 """
 

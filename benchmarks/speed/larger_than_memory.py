@@ -35,7 +35,7 @@ ENOUGH = 2_000  # megabytes
 
 
 def run(n_rows: int = N_ROWS) -> list[Row]:
-    """Make the file, then measure each step in a process of its own."""
+    """Make the file, then measure each step in a separate process."""
     with TemporaryDirectory() as temporary:
         folder = Path(temporary)
         in_a_new_process(write_tables, folder, n_rows)

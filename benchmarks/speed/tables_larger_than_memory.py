@@ -1,6 +1,6 @@
 """BagLogistic and BagBoosting on a store of 20,000,000 rows of 20 columns in 20,000 bags: time and peak memory.
 
-Each method trains and predicts in a process of its own. What is measured is the memory, which does not depend on
+Each method trains and predicts in a separate process. What is measured is the memory, which does not depend on
 how long training goes on: ten resamples instead of a hundred, and a few rounds of trees, keep the time within
 reach. ``python -m benchmarks.speed.tables_larger_than_memory --rows 2000000`` is a smaller one, whose rows are
 only shown.

@@ -109,7 +109,7 @@ class ImportanceDisplay(Display):
         ax.tick_params(axis="y", labelcolor=colours.ink)
         ax.xaxis.set_major_locator(MaxNLocator(4))
         ax.spines["left"].set_visible(False)
-        return {f"bar-{i}": [f"{name}: {mean:.4f} ± {sd:.4f}"] for i, (name, (mean, sd)) in enumerate(rises)}
+        return {f"bar-{i}": [f"{name}: {mean:z.4f} ± {sd:.4f}"] for i, (name, (mean, sd)) in enumerate(rises)}
 
 
 @dataclass(eq=False, repr=False)  # a notebook shows the figure, not its arrays

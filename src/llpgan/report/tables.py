@@ -184,8 +184,8 @@ def rises_table(rises: Mapping[str, Rise], effects: Sequence[PartialDependence],
         "All columns, the most important first",
         (
             Column("Column", names, is_number=False),
-            Column("Rise of the loss", [rises[name].mean for name in names], "{:.4f}".format),
-            Column("Standard deviation", [rises[name].sd for name in names], "{:.4f}".format, is_shown=False),
+            Column("Rise of the loss", [rises[name].mean for name in names], "{:z.4f}".format),
+            Column("Standard deviation", [rises[name].sd for name in names], "{:z.4f}".format, is_shown=False),
             Column(
                 "Direction",
                 ["hardly any effect" if effect is None else effect.describe(k) for effect in known],
