@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,7 @@ def run_on_cluster(
         If a worker was lost.
     """
     try:
-        import ray
+        ray: Any = import_module("ray")  # whose types differ between versions
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError("--cluster needs Ray: pip install 'llpgan[ray]'") from error
     from torch.distributed import TCPStore  # type: ignore[attr-defined]
