@@ -1,4 +1,5 @@
 from dataclasses import replace
+from tempfile import TemporaryFile
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ from llpgan import BagBoosting, BagLogistic, Bags, MeanMap, load, save
 from llpgan.bags.on_disk import StoredInstances
 from llpgan.methods import boosting as boosting_blocks
 from llpgan.persistence.onnx import to_onnx
+from llpgan.tables.store import store_bags
 
 QUICK = {"random_state": 0, "n_models": 2}
 
@@ -149,6 +151,21 @@ def test_rows_in_blocks_are_learned_as_at_once(bag_shift, rings, tmp_path, monke
     found = model.predict_proba(stored)
     assert model.held_out_means_.shape == ((200, 2) if bag_shift == "covariate" else (0, 2))
     assert np.corrcoef(found[:, 1], expected[:, 1])[0, 1] > 0.97
+
+
+@pytest.mark.parametrize("bag_shift", ["covariate", "label"])
+def test_scores_in_a_file_are_those_in_memory(bag_shift, rings, tmp_path, monkeypatch):
+    monkeypatch.setattr(boosting_blocks, "_ROWS_A_BLOCK", 300)
+    monkeypatch.setattr(boosting_blocks, "ROWS_FOR_SPLITS", 1999)
+    rows, labels = rings
+    bags = store_bags(Bags.from_labels(rows, labels, np.arange(2000) % 200), tmp_path / "store")
+    model = BagBoosting(bag_shift=bag_shift, max_rounds=5, n_models=3, random_state=0)
+    in_memory = model.fit_bags(bags).predict_proba(rows)
+    monkeypatch.setattr(boosting_blocks, "MOST_BYTES", 0)
+    with TemporaryFile() as file:
+        monkeypatch.setattr(boosting_blocks, "TemporaryFile", lambda: file)
+        np.testing.assert_array_equal(model.fit_bags(bags).predict_proba(rows), in_memory)
+        assert file.closed
 
 
 @pytest.mark.parametrize("bag_shift", ["covariate", "label"])

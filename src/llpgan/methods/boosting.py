@@ -1,19 +1,25 @@
 """Boosting rounds on bags: the losses, and the choice of the number of rounds."""
 
 import operator
+import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
+from pathlib import Path
+from tempfile import TemporaryFile, gettempdir
+from typing import IO, Protocol, cast
 
 import numpy as np
 from scipy.special import expit, softmax
 
 from llpgan.bags import Bags
+from llpgan.bags.grouping import SortedBagIndex, count_if_sorted
 from llpgan.methods.linear import FeaturesOf, bag_runs
 from llpgan.methods.trees import Boosted, Tree, TreeGrower
 from llpgan.utils.arrays import Array
+from llpgan.utils.files import name_if_full
 from llpgan.utils.workers import divide_bags, find_workers
 
 LEAST = 1e-12  # of a mean prediction, so that its logarithm is finite
@@ -28,14 +34,14 @@ class Step:
 
     Attributes
     ----------
-    slope : array of shape (n_rows, n_outputs)
-        Of the loss in each score.
+    slope : callable
+        From rows (positions or a slice) to the slope of the loss in each of their scores, (rows, n_outputs).
     system : callable
         From an output, the leaf of each row and the number of leaves to what Newton's method asks for: the second
         derivatives in the leaves' values, (leaves, leaves), and the slope in each downwards.
     """
 
-    slope: Array
+    slope: Callable[[Array | slice], Array]
     system: Callable[[int, Array, int], tuple[Array, Array]]
 
 
@@ -81,8 +87,11 @@ def prior_scores(prior: Array) -> Array:
 
 def fast_bag_means(bags: Bags, values: Array) -> Array:
     """(n_bags, columns): as :meth:`Bags.means`, quicker for few columns."""
-    index, weights = np.asarray(bags.bag_index), bags.weights
+    weights = bags.weights
     columns = values.T if weights is None else values.T * weights
+    if count_if_sorted(bags.bag_index) is not None:
+        return np.add.reduceat(columns, bags.starts, axis=1).T / bags.totals[:, None]
+    index = np.asarray(bags.bag_index)
     sums = np.empty((bags.n_bags, len(columns)))
     for number, column in enumerate(columns):
         sums[:, number] = np.bincount(index, column, bags.n_bags)
@@ -134,20 +143,22 @@ class CovariateShiftLoss:
 
     def step(self, found: Array, fitted: Array, row_weights: Array) -> Step:
         """Slope and Newton's system, in which leaves depend on each other: they share bags."""
-        bags, of_row = self._bags, np.asarray(self._bags.bag_index)
-        found, means = _outputs(found), _outputs(fitted)
-        curves = found * (1 - found)
-        if bags.weights is not None:
-            curves *= bags.weights[:, None]
+        bags, found, means = self._bags, _outputs(found), _outputs(fitted)
         residuals = self._targets(fitted) - means
         counts = self._counts * row_weights[bags.row_order[bags.starts]]
         information = counts[:, None] / np.maximum(means * (1 - means), _LEAST_VARIANCE)
         totals = bags.totals[:, None]
-        slope = -(information * residuals / totals)[of_row] * curves
+
+        def curves(some: Array, rows: Array | slice) -> Array:
+            return some * (1 - some) if bags.weights is None else some * (1 - some) * bags.weights[rows, None]
+
+        def slope(rows: Array | slice) -> Array:
+            return -(information * residuals / totals)[bags.bag_index[rows]] * curves(found[rows], rows)
 
         def system(output: int, leaves: Array, n_leaves: int) -> tuple[Array, Array]:
-            cells = of_row * n_leaves + leaves
-            effect = np.bincount(cells, curves[:, output], len(totals) * n_leaves).reshape(-1, n_leaves) / totals
+            cells = np.asarray(bags.bag_index) * n_leaves + leaves
+            each = curves(found[:, output, None], slice(None))[:, 0]
+            effect = np.bincount(cells, each, len(totals) * n_leaves).reshape(-1, n_leaves) / totals
             weighted = information[:, output, None] * effect
             return effect.T @ weighted, weighted.T @ residuals[:, output]
 
@@ -222,7 +233,7 @@ class LabelShiftLoss:
             second = np.bincount(leaves, curvature[:, output], n_leaves)
             return np.diag(second), -np.bincount(leaves, slope[:, output], n_leaves)
 
-        return Step(slope, system)
+        return Step(slope.__getitem__, system)
 
     def losses(self, fitted: Array) -> Array:
         """The loss of each row."""
@@ -249,6 +260,8 @@ def _outputs(values: Array) -> Array:
 
 ROWS_FOR_SPLITS = 2**19  # of more rows, as many at equal steps choose the splits; all give leaves their values
 _ROWS_A_BLOCK = 2**18
+MOST_BYTES = 2**29  # of the scores of rows in all models; more are kept in a temporary file
+_BYTES_A_SCORE = 5  # with the leaf that its row is in
 
 # From the bags of a block to their loss.
 LossOf = Callable[[Bags], ShiftLoss]
@@ -376,7 +389,7 @@ def _boosting_block(
     which = np.arange(bags.n_bags)[part]
     some = Bags(
         instances=np.broadcast_to(np.int8(0), (stop - first, 1)),  # nothing, since they are read
-        bag_index=np.repeat(np.arange(len(which)), bags.sizes[part]),
+        bag_index=cast(Array, SortedBagIndex(bags.sizes[part])),
         proportions=bags.proportions[part],
         bag_ids=bags.bag_ids[part],
         classes=bags.classes,
@@ -499,99 +512,134 @@ def boost(
     deadline : float, default=inf
         The time, by ``time.perf_counter``, after which no round should end. At least one round is grown.
     """
-    workers = find_workers()
-    models = [
-        _Model(rows, grower, part, learning_rate, l2, seed + number, owner=number % workers.count)
-        for number, part in enumerate(parts or [np.array([], np.intp)])
-    ]
-    course, means = [], np.empty((0, rows.bags.n_classes))
-    if parts:
-        course, means = [_held_out_loss(models)], _held_out_means(rows, models)
-    most = max_rounds if parts else min(max_rounds, _BLIND_ROUNDS)
-    n_grown, is_out_of_time, longest, last = 0, False, 0.0, time.perf_counter()
-    while n_grown < most and not is_out_of_time:
-        for first in range(0, len(models), workers.count):  # so that each worker grows the trees of one model
-            some = [(model, model.collect_slopes()) for model in models[first : first + workers.count]]
-            grown = workers.divide(lambda pair: pair[0].grow(pair[1]), some)
-            for (model, _), trees in zip(some, grown, strict=True):
-                model.take_trees(trees)
-        for number, block in enumerate(rows.blocks):  # read once for all models
-            features = block.read()
-            for model in models:
-                model.find_leaves(number, features)
-        have_grown = [model.set_values() for model in models]
-        if not any(have_grown):
-            break
-        n_grown += 1
+    workers, of_parts = find_workers(), parts or [np.array([], np.intp)]
+    n_rows = 0 if rows.are_kept else sum(len(block.rows) for block in rows.blocks)
+    n_bytes = n_rows * len(of_parts) * _BYTES_A_SCORE * len(prior_scores(rows.bags.prior))
+    with TemporaryFile() if n_bytes > MOST_BYTES else nullcontext() as file:
+        models = [
+            _Model(rows, grower, part, learning_rate, l2, seed + number, owner=number % workers.count, file=file)
+            for number, part in enumerate(of_parts)
+        ]
+        course, means = [], np.empty((0, rows.bags.n_classes))
         if parts:
-            course.append(_held_out_loss(models))
-            if course[-1] < min(course[:-1]):
-                means = _held_out_means(rows, models)
-            elif n_grown - int(np.argmin(course)) >= patience:
+            course, means = [_held_out_loss(models)], _held_out_means(rows, models)
+        most = max_rounds if parts else min(max_rounds, _BLIND_ROUNDS)
+        n_grown, is_out_of_time, longest, last = 0, False, 0.0, time.perf_counter()
+        while n_grown < most and not is_out_of_time:
+            for first in range(0, len(models), workers.count):  # so that each worker grows the trees of one model
+                some = [(model, model.collect_slopes()) for model in models[first : first + workers.count]]
+                grown = workers.divide(lambda pair: pair[0].grow(pair[1]), some)
+                for (model, _), trees in zip(some, grown, strict=True):
+                    model.take_trees(trees)
+            for number, block in enumerate(rows.blocks):  # read once for all models
+                features = block.read()
+                for model in models:
+                    model.find_leaves(number, features)
+            have_grown = [model.set_values() for model in models]
+            if not any(have_grown):
                 break
-        now = time.perf_counter()
-        longest, last = max(longest, now - last), now
-        if np.isfinite(deadline):
-            is_out_of_time = workers.from_first(partial(operator.gt, now + longest, deadline))
-    n_rounds = int(np.argmin(course)) if parts else n_grown
-    found = workers.divide(lambda model: (model.as_text(n_rounds), model.gains(n_rounds)), models)
-    return Ensemble(
-        trees=[texts for texts, _ in found],
-        starts=np.stack([model.start for model in models]),
-        gains=np.sum([gains for _, gains in found], axis=0),
-        n_rounds=n_rounds,
-        held_out_means=means,
-        course=course,
-        is_out_of_time=is_out_of_time,
-    )
+            n_grown += 1
+            if parts:
+                course.append(_held_out_loss(models))
+                if course[-1] < min(course[:-1]):
+                    means = _held_out_means(rows, models)
+                elif n_grown - int(np.argmin(course)) >= patience:
+                    break
+            now = time.perf_counter()
+            longest, last = max(longest, now - last), now
+            if np.isfinite(deadline):
+                is_out_of_time = workers.from_first(partial(operator.gt, now + longest, deadline))
+        n_rounds = int(np.argmin(course)) if parts else n_grown
+        found = workers.divide(lambda model: (model.as_text(n_rounds), model.gains(n_rounds)), models)
+        return Ensemble(
+            trees=[texts for texts, _ in found],
+            starts=np.stack([model.start for model in models]),
+            gains=np.sum([gains for _, gains in found], axis=0),
+            n_rounds=n_rounds,
+            held_out_means=means,
+            course=course,
+            is_out_of_time=is_out_of_time,
+        )
+
+
+class _Kept:
+    """An array that is kept in memory, or in a part of a file."""
+
+    def __init__(self, values: Array, file: IO[bytes] | None) -> None:
+        self._values, self._file = values, file
+        if file is not None:
+            self._place, self._shape, self._dtype = file.seek(0, os.SEEK_END), values.shape, values.dtype
+            self._values = values[:0]
+            self.write(values)
+
+    def read(self) -> Array:
+        """The array."""
+        if self._file is None:
+            return self._values
+        self._file.seek(self._place)
+        return np.fromfile(self._file, self._dtype, int(np.prod(self._shape))).reshape(self._shape)
+
+    def write(self, values: Array) -> None:
+        """Another of the same shape."""
+        if self._file is None:
+            self._values = values
+            return
+        self._file.seek(self._place)
+        with name_if_full(Path(gettempdir())):
+            self._file.write(np.ascontiguousarray(values, self._dtype).data)
+            self._file.flush()
 
 
 class _Part:
     """One model on one block of rows: their scores, and what follows from them."""
 
-    def __init__(self, block: BoostingBlock, held_out: Array, *, keep: bool) -> None:
-        self.block, self.held_out, self._keep = block, held_out, keep
+    def __init__(
+        self, block: BoostingBlock, held_out: Array, *, keep: bool, file: IO[bytes] | None = None
+    ) -> None:
+        self.block, self.held_out, self._keep, self._file = block, held_out, keep, file
         self._row_weights = block.loss.row_weights(held_out) if keep else None
-        self._found: tuple[Array, Array] | None = None
-        self._step: Step | None = None
-        self.leaves: dict[int, Array] = {}
 
-    def start(self, scores: Array) -> None:
+    def start(self, scores: Array, max_leaves: int) -> None:
         """Give all rows the same scores."""
-        precision = np.float64 if self._keep else np.float32
-        self._scores: Array = np.tile(scores, (len(self.block.bags.bag_index), 1)).astype(precision)
+        n_rows, precision = len(self.block.bags.bag_index), np.float64 if self._keep else np.float32
+        leaf_type = np.uint8 if max_leaves <= 2**8 else np.int32
+        self._scores = _Kept(np.tile(scores, (n_rows, 1)).astype(precision), self._file)
+        #: For each output, the leaf of each row in the tree that has no values yet.
+        self.leaves = [_Kept(np.zeros(n_rows, leaf_type), self._file) for _ in scores]
+        self._summarize()
 
     def row_weights(self) -> Array:
         """(n_rows,): 0 where held out, else 1."""
         return self.block.loss.row_weights(self.held_out) if self._row_weights is None else self._row_weights
 
-    def current_fit(self) -> tuple[Array, Array]:
-        """The probabilities so far, (n_rows, n_classes), and what the loss asks of them."""
-        if self._found is not None:
-            return self._found
-        probabilities = class_probabilities_from(np.asarray(self._scores, np.float64))
-        found = probabilities, self.block.loss.evaluate_fit(probabilities)
-        self._found = found if self._keep else None
-        return found
-
     def step(self) -> Step:
         """What is known of the loss at the scores so far."""
-        if self._step is not None:
-            return self._step
-        step = self.block.loss.step(*self.current_fit(), self.row_weights())
+        return self._step or self.block.loss.step(*self._current_fit(), self.row_weights())
+
+    def add(self, values: Mapping[int, Array]) -> None:
+        """Add the values of the leaves of each output to the scores of their rows."""
+        scores = self._scores.read()
+        for output, of_leaves in values.items():
+            scores[:, output] += of_leaves[self.leaves[output].read()]
+        self._scores.write(scores)
+        self._summarize()
+
+    def _current_fit(self) -> tuple[Array, Array]:
+        """The probabilities so far, (n_rows, n_classes), and what the loss asks of them."""
+        probabilities = class_probabilities_from(np.asarray(self._scores.read(), np.float64))
+        return probabilities, self.block.loss.evaluate_fit(probabilities)
+
+    def _summarize(self) -> None:
+        """What is asked of the new scores: rows that are not kept in memory are read no more often than needed."""
+        fit = self._current_fit()
+        step = self.block.loss.step(*fit, self.row_weights())
+        self.slopes = step.slope(self.block.for_splits)
+        #: Of each held-out unit, the loss that is minimised on the others, summed; and what was fitted to bags.
+        self.held_out_loss, self.held_out_fit = 0.0, fit[1][:0]
+        if len(self.held_out):
+            self.held_out_loss = float(self.block.loss.losses(fit[1])[self.held_out].sum())
+            self.held_out_fit = fit[1][self.held_out] if fit[1].ndim == 2 else fit[1][:0]
         self._step = step if self._keep else None
-        return step
-
-    def add(self, output: int, values: Array) -> None:
-        """Add the values of leaves to the scores of their rows."""
-        self._scores[:, output] += values[self.leaves.pop(output)]
-        self._found = self._step = None
-
-    def held_out_losses(self) -> Array:
-        """Of each held-out unit, the loss that is minimised on the others."""
-        if len(self.held_out) == 0:
-            return np.empty(0)
-        return self.block.loss.losses(self.current_fit()[1])[self.held_out]
 
 
 class _Model:
@@ -609,13 +657,14 @@ class _Model:
         l2: float,
         seed: int,
         owner: int = 0,
+        file: IO[bytes] | None = None,
     ) -> None:
         self._rows, self._owner = rows, owner
         self._learning_rate, self._l2, self._is_monotonic = learning_rate, l2, grower.is_monotonic
         self.parts = []
         for block in rows.blocks:
             inside = block.find_bags(held_out) if rows.units_are_bags else block.find_rows(held_out)
-            self.parts.append(_Part(block, inside, keep=rows.are_kept))
+            self.parts.append(_Part(block, inside, keep=rows.are_kept, file=file))
         masks = [part.row_weights()[part.block.for_splits] for part in self.parts]
         totals = [
             np.bincount(part.block.bags.bag_index, part.row_weights() * part.block.bags.row_weights)
@@ -625,7 +674,7 @@ class _Model:
         shares = np.average(rows.bags.proportions, axis=0, weights=bag_totals)
         self.start = prior_scores(shares)  # the shares of the classes in what is not held out
         for part in self.parts:
-            part.start(self.start)
+            part.start(self.start, grower.settings["num_leaves"])
         trained = np.flatnonzero(rows.gather(masks)) if len(held_out) else None
         is_owner, n_outputs = owner == find_workers().rank, len(self.start)
         self._outputs = [
@@ -637,7 +686,7 @@ class _Model:
 
     def collect_slopes(self) -> Array:
         """The slopes of the rows that choose splits, at the owner."""
-        return self._rows.gather([part.step().slope[part.block.for_splits] for part in self.parts], self._owner)
+        return self._rows.gather([part.slopes for part in self.parts], self._owner)
 
     def grow(self, slopes: Array) -> list[Tree | None]:
         """A tree for each output, by the owner."""
@@ -650,11 +699,13 @@ class _Model:
     def find_leaves(self, number: int, features: Array) -> None:
         """Keep the leaf of each row of a block, and add the block to Newton's systems of the leaves' values."""
         part = self.parts[number]
+        step = part.step()
         for output, tree in enumerate(self._trees):
             if tree is None:
                 continue
-            part.leaves[output] = tree.leaves(features)
-            second, downwards = part.step().system(output, part.leaves[output], len(tree.own))
+            leaves = tree.leaves(features)
+            part.leaves[output].write(leaves)
+            second, downwards = step.system(output, leaves, len(tree.own))
             before = self._systems.get(output, (0.0, 0.0))
             self._systems[output] = (before[0] + second, before[1] + downwards)
 
@@ -663,6 +714,7 @@ class _Model:
 
         They are Newton's step; under constraints, a step along LightGBM's own values, which keep to them.
         """
+        values_of: dict[int, Array] = {}
         for output, tree in enumerate(self._trees):
             if tree is None:
                 continue
@@ -675,8 +727,9 @@ class _Model:
                 values = self._learning_rate * np.linalg.solve(second, downwards)
             if self._outputs:
                 self._outputs[output].set_values(tree, values)
-            for part in self.parts:
-                part.add(output, values)
+            values_of[output] = values
+        for part in self.parts if values_of else ():
+            part.add(values_of)
         self._n_trees.append([model.n_trees for model in self._outputs])
         return any(tree is not None for tree in self._trees)
 
@@ -685,12 +738,8 @@ class _Model:
         means = np.zeros((bags.n_bags, bags.n_classes))
         for part in self.parts:
             if len(part.held_out):
-                means[part.block.first_bag + part.held_out] = part.current_fit()[1][part.held_out]
+                means[part.block.first_bag + part.held_out] = part.held_out_fit
         return means
-
-    def held_out_losses(self) -> Array:
-        """Of each held-out unit, the loss that is minimised on the others."""
-        return np.concatenate([part.held_out_losses() for part in self.parts])
 
     def as_text(self, n_rounds: int) -> list[str]:
         """The trees of each output after so many rounds."""
@@ -703,8 +752,10 @@ class _Model:
 
 
 def _held_out_loss(models: Sequence[_Model]) -> float:
-    losses = np.concatenate([model.held_out_losses() for model in models])
-    total, count = find_workers().sum(losses.sum(), len(losses))
+    parts = [part for model in models for part in model.parts]
+    total, count = find_workers().sum(
+        sum(part.held_out_loss for part in parts), sum(len(part.held_out) for part in parts)
+    )
     return float(total / count)
 
 
