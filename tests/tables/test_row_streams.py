@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from llpgan import Bags
 from llpgan.tables import open_rows, open_stream
 from llpgan.tables import read as csv_blocks
 from llpgan.tables.streams import split_evenly
@@ -187,3 +188,58 @@ def test_an_array_in_the_order_of_fortran_is_read_too(tmp_path):
     np.save(tmp_path / "x.npy", np.asfortranarray(np.arange(10.0).reshape(5, 2)))
     parts = [part.array for part in open_stream(tmp_path / "x.npy").rows(2)]
     np.testing.assert_array_equal(np.concatenate(parts), np.arange(10.0).reshape(5, 2))
+
+
+@pytest.fixture
+def partitioned(tmp_path):
+    """Five rows in folders of two columns, as Spark writes them, an empty one and some that are no tables."""
+    folder = tmp_path / "people"
+    rows = {"state=Ohio/zone=1": [1, 2], "state=New%20York/zone=2": [3], "state=New%20York/zone=7": [4, 5]}
+    for name, ages in rows.items():
+        (folder / name).mkdir(parents=True)
+        pa.parquet.write_table(pa.table({"age": ages}), folder / name / "part-00000.snappy.parquet")
+        (folder / name / ".part-00000.snappy.parquet.crc").write_bytes(b"crc")
+    pa.parquet.write_table(
+        pa.table({"age": pa.array([], pa.int64())}), folder / "state=Ohio/zone=1/part-1.parquet"
+    )
+    (folder / "_SUCCESS").write_text("")
+    return folder
+
+
+def test_a_folder_partitioned_by_columns_is_one_table(partitioned):
+    expected = {
+        "age": [3, 4, 5, 1, 2],
+        "state": ["New York", "New York", "New York", "Ohio", "Ohio"],
+        "zone": [2, 7, 7, 1, 1],
+    }
+    assert whole(partitioned, n_rows=2).to_pydict() == expected
+    assert open_rows(partitioned).table.to_pydict() == expected
+
+
+def test_folders_are_rows_and_proportions_alike(partitioned, tmp_path):
+    (tmp_path / "results").mkdir()
+    results = pa.table({"state": ["New York", "Ohio"], "no": [0.3, 0.6], "yes": [0.7, 0.4]})
+    for place in range(2):
+        pa.parquet.write_table(results.slice(place, 1), tmp_path / "results" / f"part-{place}.parquet")
+    bags = Bags.from_tables(partitioned, tmp_path / "results", bag="state")
+    assert bags.bag_ids == ("New York", "Ohio")
+    assert bags.sizes.tolist() == [3, 2]
+    assert bags.proportions.tolist() == [[0.3, 0.7], [0.6, 0.4]]
+
+
+def test_a_folder_whose_files_do_not_fit_together_is_refused(partitioned):
+    path = partitioned / "state=Ohio" / "part-9.parquet"
+    pa.parquet.write_table(pa.table({"age": [1]}), path)
+    with pytest.raises(ValueError, match=r"part-9.parquet and .* are in folders of different columns"):
+        open_rows(partitioned)
+    path.unlink()
+    pa.parquet.write_table(pa.table({"age": [1], "zone": [1]}), path.parent / "zone=1" / "part-9.parquet")
+    with pytest.raises(ValueError, match=r"do not both have a column 'zone'"):
+        open_rows(partitioned)
+
+
+def test_a_column_that_its_folder_says_too_is_refused(tmp_path):
+    (tmp_path / "zone=1").mkdir()
+    pa.parquet.write_table(pa.table({"age": [1], "zone": [1]}), tmp_path / "zone=1" / "x.parquet")
+    with pytest.raises(ValueError, match=r"x.parquet has a column 'zone', which its folder says too"):
+        open_rows(tmp_path)

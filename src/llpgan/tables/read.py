@@ -332,7 +332,8 @@ def read_table(source: Any, text: Text = (), ids: Text = ()) -> pa.Table:
     Parameters
     ----------
     source : table or path
-        A CSV, TSV or Parquet file, a pandas or polars frame, an Arrow table, or a dict of columns.
+        A CSV, TSV or Parquet file, a folder of Parquet files, a pandas or polars frame, an Arrow table, or a dict
+        of columns.
     text : collection of str, default=()
         The columns of a CSV file that are read as text, even if they look like numbers.
     ids : collection of str, default=()
@@ -450,6 +451,11 @@ def usual_text(table: pa.Table) -> pa.Table:
 def _from_file(path: Path, text: Text, ids: Text) -> pa.Table:
     if not path.exists():
         raise FileNotFoundError(f"there is no file {path}")
+    if path.is_dir():
+        from llpgan.tables.streams import read_parquet_folder
+
+        if (table := read_parquet_folder(path)) is not None:
+            return table
     read = next((reader for ending, reader in _READERS.items() if path.name.lower().endswith(ending)), None)
     if path.is_file() and path.suffix.lower() in _SPREADSHEETS:
         names = f"{str(path)!r}).to_csv({str(path.with_suffix('.csv'))!r}, index=False)"

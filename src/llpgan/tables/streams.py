@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import numpy as np
 import pyarrow as pa
@@ -20,6 +21,7 @@ from llpgan.tables.read import (
     RowStream,
     Text,
     find_separator,
+    id_type,
     read_table,
     refuse_repeated,
     source_name,
@@ -146,7 +148,8 @@ def open_rows(source: Any, text: Text = (), ids: Text = ()) -> Rows:
     Parameters
     ----------
     source : table or path
-        A table (file, frame, dict of columns), an ``.npz`` or ``.npy`` file, a folder of images, or one image.
+        A table (file, folder of Parquet files, frame, dict of columns), an ``.npz`` or ``.npy`` file, a folder of
+        images, or one image.
     text : collection of str, default=()
         The columns of a CSV file that are read as text, even if they look like numbers.
     ids : collection of str, default=()
@@ -170,7 +173,11 @@ def open_rows(source: Any, text: Text = (), ids: Text = ()) -> Rows:
 
         if is_store(path):
             raise ValueError(f"{path} is a store of bags; give the file or folder that it was made from")
-        return open_folder(path)
+        return (
+            open_folder(path)
+            if not list_parquet_files(path)
+            else Rows(str(path), read_table(path), folder=path.parent)
+        )
     if path is not None and path.is_file() and is_image(path):
         return open_image(path)
     if path is not None and path.is_file() and path.suffix in _ARRAYS:
@@ -180,6 +187,7 @@ def open_rows(source: Any, text: Text = (), ids: Text = ()) -> Rows:
 
 
 PARQUET, CSV, TSV = ".parquet", (".csv", ".csv.gz"), (".tsv", ".tsv.gz", ".tab")
+_NO_VALUE, _ROWS_AT_ONCE = "__HIVE_DEFAULT_PARTITION__", 2**17
 _READING = {"buffer_size": 2**20, "pre_buffer": False}  # a bit of each column; else whole row groups, all kept
 
 
@@ -207,7 +215,7 @@ def open_stream(source: Any, text: Text = (), ids: Text = ()) -> RowStream:
     [(0, [31, 47]), (2, [28])]
     """
     path = Path(source) if isinstance(source, str | Path) else None
-    if path is not None and (files := _parquet_files(path)):
+    if path is not None and (files := list_parquet_files(path)):
         return _stream_parquet(path, files)
     if path is not None and path.is_file() and path.name.lower().endswith((*CSV, *TSV)):
         with unreadable(str(path)):
@@ -285,6 +293,22 @@ def split_evenly(tables: Iterable[pa.Table], n_rows: int) -> Iterator[pa.Table]:
 
 
 def _stream_parquet(path: Path, files: list[Path]) -> RowStream:
+    schema, tables = _open_parquet(path, files)
+    return _stream_tables(str(path), schema, tables, path.parent)
+
+
+def read_parquet_folder(path: Path) -> pa.Table | None:
+    """All rows of a folder of Parquet files; None if there are no such files in it."""
+    files = list_parquet_files(path)
+    if not files:
+        return None
+    schema, tables = _open_parquet(path, files)
+    with unreadable(str(path)):
+        return pa.concat_tables([schema.empty_table(), *tables(_ROWS_AT_ONCE)])
+
+
+def _open_parquet(path: Path, files: list[Path]) -> tuple[pa.Schema, Callable[[int], Iterator[pa.Table]]]:
+    """The columns of files that are one table, and what reads them in tables of at most so many rows."""
     schemas = []
     for file in files:
         with unreadable(str(file)):
@@ -296,18 +320,42 @@ def _stream_parquet(path: Path, files: list[Path]) -> RowStream:
         schema = pa.unify_schemas(schemas, promote_options="permissive").remove_metadata()
     except pa.ArrowException as error:
         raise ValueError(f"{path}: its files hold different types: {error}") from None
+    values = _values_of_folders(path, files, schema.names)
 
     def tables(n_rows: int) -> Iterator[pa.Table]:
-        for file in files:
+        for place, file in enumerate(files):
             with pa.parquet.ParquetFile(file, **_READING) as opened:
                 for batch in opened.iter_batches(n_rows, columns=schema.names):
-                    yield pa.Table.from_batches([batch]).select(schema.names).cast(schema)
+                    table = pa.Table.from_batches([batch]).select(schema.names).cast(schema)
+                    for name, of_files in values.items():
+                        table = table.append_column(name, pa.repeat(of_files[place], len(table)))
+                    yield table
 
-    return _stream_tables(str(path), schema, tables, path.parent)
+    return pa.schema([*schema, *((name, of_files.type) for name, of_files in values.items())]), tables
 
 
-def _parquet_files(path: Path) -> list[Path]:
-    if path.is_dir():
-        visible = (file for file in path.iterdir() if not file.name.startswith("."))
-        return sorted(file for file in visible if file.name.lower().endswith(PARQUET) and file.is_file())
-    return [path] if path.name.lower().endswith(PARQUET) and path.is_file() else []
+def _values_of_folders(path: Path, files: list[Path], names: list[str]) -> dict[str, pa.Array]:
+    """Columns, with a value for each file, that folders such as ``state=Ohio`` name, as Spark writes them."""
+    rows = []
+    for file in files:
+        parts = [folder.split("=", 1) for folder in file.relative_to(path).parts[:-1]] if file != path else []
+        rows.append({unquote(name): None if value == _NO_VALUE else unquote(value) for name, value in parts})
+        if list(rows[-1]) != list(rows[0]):
+            raise ValueError(f"{file} and {files[0]} are in folders of different columns")
+        if twice := rows[-1].keys() & set(names):
+            raise ValueError(f"{file} has a column {min(twice)!r}, which its folder says too: remove one of them")
+    columns = {name: [row[name] for row in rows] for name in rows[0]}
+    return {
+        name: pa.array(texts, pa.string()).cast(id_type(text for text in texts if text is not None))
+        for name, texts in columns.items()
+    }
+
+
+def list_parquet_files(path: Path) -> list[Path]:
+    """The files of a table: one file, or those in a folder and in its folders such as ``state=Ohio``."""
+    if not path.is_dir():
+        return [path] if path.name.lower().endswith(PARQUET) and path.is_file() else []
+    visible = [each for each in path.iterdir() if not each.name.startswith(".")]
+    files = [each for each in visible if each.name.lower().endswith(PARQUET) and each.is_file()]
+    folders = [each for each in visible if "=" in each.name and each.is_dir()]
+    return sorted([*files, *(file for folder in folders for file in list_parquet_files(folder))])
