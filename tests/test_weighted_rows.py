@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from matplotlib.figure import Figure
 from sklearn.base import clone
 
 from llpgan import DLLP, LLPVAT, AlterSVM, BagLogistic, Bags, InvCal, LaplacianMeanMap, MeanMap
@@ -16,8 +17,28 @@ from llpgan.cli import main
 from llpgan.deep.batches import BagDataset
 from llpgan.deep.losses import proportion_loss
 from llpgan.deep.networks import mlp_classifier
-from llpgan.evaluation import bag_scores, estimate_accuracy, judge_without_labels
+from llpgan.ecological import shares_by
+from llpgan.evaluation import (
+    WithinBagKFold,
+    bag_scores,
+    compare,
+    conformalize,
+    estimate_accuracy,
+    fit_calibrator,
+    importance,
+    inspect_bags,
+    judge_without_labels,
+    label_scores,
+    learning_curve,
+    partial_dependence,
+    randomness_test,
+    set_scores,
+    suggest_labels,
+    worst_case,
+)
+from llpgan.evaluation.monitor import take_snapshot
 from llpgan.methods import METHODS, estimator_class
+from llpgan.report import ConfusionDisplay, EffectDisplay, ProportionDisplay, ReliabilityDisplay, collect_content
 
 
 @pytest.fixture
@@ -288,3 +309,157 @@ def test_a_method_that_cannot_weigh_bags_says_so(rows):
     bags = Bags.from_labels(*rows[:3]).add_labels([0], [1], weight=2.0)
     with pytest.raises(ValueError, match="MeanMap cannot weigh bags"):
         MeanMap().fit_bags(bags)
+
+
+def _take_look(bags, model, _):
+    return replace(take_snapshot(model, bags), time="", n_rows=0, why="")
+
+
+def _show_report(bags, model, labels):
+    content = collect_content(model, bags, title="", labels=labels)
+    shown = (content.sizes, content.scores, content.overall, content.noise_floor, content.effects, content.labels)
+    return shown, content.probability_counts
+
+
+def _show_charts(bags, model, labels):
+    found, axes = model.predict_encoded(bags.instances), partial(Figure().add_subplot)
+    given = dict(classes=model.classes_, sample_weight=bags.weights)
+    return (
+        ConfusionDisplay.from_predictions(labels, found, ax=axes(), **given).confusion,
+        [group[:2] for group in ReliabilityDisplay.from_predictions(labels, found, ax=axes(), **given).bins],
+        ProportionDisplay.from_estimator(model, bags, ax=axes()).sizes,
+        EffectDisplay.from_estimator(model, bags, "column 0", ax=axes()).effect,
+    )
+
+
+def _suggest(bags, model, strategy):
+    found = suggest_labels(model, bags, 5, strategy=strategy)
+    return bags.instances[found.rows], found.variances
+
+
+def _compare(bags, model, _):
+    found = compare(bags, [MeanMap(), BagLogistic(n_resamples=0)], cv=WithinBagKFold(2))
+    return [(result.name, result.score) for result in found.results]
+
+
+def _share(bags, model, _):
+    return shares_by(model, bags, bags.instances[:, 1] > 0).shares
+
+
+def _score(function, **options):
+    return lambda bags, model, _: function(bags, model.predict_encoded(bags.instances), **options)
+
+
+SCORES = {
+    "label_scores": lambda bags, model, labels: label_scores(
+        labels, model.predict_encoded(bags.instances), bags.classes, bags.weights
+    ),
+    "bag_scores": _score(bag_scores),
+    "worst_case": _score(worst_case),
+    "judge_without_labels": _score(judge_without_labels),
+    "fit_calibrator": _score(fit_calibrator),
+    "conformalize": _score(conformalize, worst_case=True),
+    "set_scores": lambda bags, model, _: set_scores(
+        bags, found := model.predict_encoded(bags.instances), found > 0.2
+    ),
+    "randomness_test": lambda bags, *_: randomness_test(bags),
+    "monitor": _take_look,
+    "suggest by variance": lambda bags, model, _: _suggest(bags, model, "variance"),
+    "suggest by uncertainty": lambda bags, model, _: _suggest(bags, model, "uncertainty"),
+    "suggest any": lambda bags, model, _: _suggest(bags, model, "random"),
+    "inspect_bags": lambda bags, *_: inspect_bags(bags),
+    "learning_curve": lambda bags, *_: learning_curve(bags),
+    "importance": lambda bags, model, _: importance(model, bags),
+    "partial_dependence": lambda bags, model, _: partial_dependence(model, bags),
+    "compare": _compare,
+    "shares_by": _share,
+    "report": _show_report,
+    "charts": _show_charts,
+}
+#: Random draws, tests of chance and intervals depend on how many rows there are, not on what these stand for.
+SAME_FOR_REPEATED = (
+    "bag_scores", "worst_case", "set_scores", "monitor", "learning_curve", "fit_calibrator", "partial_dependence",
+    "shares_by", "charts",
+)  # fmt: skip
+
+
+def collect_figures(found):
+    """All figures and words of a result, one after the other."""
+    if isinstance(found, np.ndarray):
+        return list(found.ravel())
+    if isinstance(found, dict):
+        return [each for name in sorted(found) for each in collect_figures(found[name])]
+    if isinstance(found, list | tuple):
+        return [each for part in found for each in collect_figures(part)]
+    return collect_figures(vars(found)) if hasattr(found, "__dict__") else [found]
+
+
+def assert_same(found, wanted):
+    pairs = list(zip(collect_figures(found), collect_figures(wanted), strict=True))
+    assert [a for a, b in pairs if isinstance(a, str | None) and a != b] == []
+    numbers = [(float(a), float(b)) for a, b in pairs if not isinstance(a, str | None)]
+    np.testing.assert_allclose(*np.transpose(numbers), rtol=1e-6, atol=1e-9)
+
+
+@pytest.fixture
+def three_forms():
+    """Weighted rows, some of weight zero and far away; the same without these; and each row repeated."""
+    rng = np.random.default_rng(0)
+    labels, groups, times = rng.integers(2, size=720), np.arange(720) % 36, rng.integers(0, 4, 720)
+    times[:36] = 1
+    instances = rng.normal(size=(720, 3)) + 1.2 * labels[:, None]
+    instances[times == 0] *= 1000
+    kept, repeated = np.flatnonzero(times), np.repeat(np.arange(720), times)
+    parts = [(np.arange(720), times), (kept, times[kept]), (repeated, None)]
+    return [
+        (Bags.from_labels(instances[rows], labels[rows], groups[rows], weights=weights), labels[rows])
+        for rows, weights in parts
+    ]
+
+
+@pytest.mark.parametrize("score", SCORES.values(), ids=SCORES)
+@pytest.mark.filterwarnings("ignore:the bag error of")
+def test_a_row_of_weight_zero_is_absent_from_every_score(score, three_forms):
+    (weighted, labels), (kept, kept_labels), _ = three_forms
+    model = MeanMap().fit_bags(kept)
+    assert_same(score(weighted, model, labels), score(kept, model, kept_labels))
+
+
+@pytest.mark.parametrize("name", SAME_FOR_REPEATED)
+def test_a_weight_is_a_repeated_row_in_every_score(name, three_forms):
+    (weighted, labels), _, (repeated, repeated_labels) = three_forms
+    model = MeanMap().fit_bags(weighted)
+    assert_same(SCORES[name](weighted, model, labels), SCORES[name](repeated, model, repeated_labels))
+
+
+def test_other_scores_have_the_means_of_repeated_rows(three_forms):
+    (weighted, labels), _, (repeated, repeated_labels) = three_forms
+    model = BagLogistic(n_resamples=0).fit_bags(weighted)
+    once, again = (
+        SCORES["label_scores"](*each) for each in ((weighted, model, labels), (repeated, model, repeated_labels))
+    )
+    assert once.accuracy.value == pytest.approx(again.accuracy.value)
+    assert once.log_loss.value == pytest.approx(again.log_loss.value)
+    facts = [inspect_bags(bags) for bags in (weighted, repeated)]
+    for name in ("effective_bags", "purity", "condition"):
+        assert getattr(facts[0], name) == pytest.approx(getattr(facts[1], name))
+    baselines = [_compare(bags, model, None)[-1] for bags in (weighted, repeated)]
+    assert baselines[0][1] == pytest.approx(baselines[1][1], rel=0.01)
+
+
+def test_weights_of_zero_and_one_leave_a_random_sample(three_forms):
+    bags, _ = three_forms[2]
+    found, chosen = np.full((len(bags.instances), 2), 0.5), np.arange(len(bags.instances)) % 5 > 0
+    scores = estimate_accuracy(replace(bags, weights=chosen.astype(float)), found)
+    assert scores.accuracy == estimate_accuracy(bags.take_rows(chosen), found[chosen]).accuracy
+
+
+@pytest.mark.parametrize("name", [name for name in METHODS if estimator_class(name).takes_weights])
+@pytest.mark.filterwarnings("ignore")
+def test_a_row_of_weight_zero_is_absent_for_every_method(name, three_forms):
+    (weighted, _), (kept, _), _ = three_forms
+    method = estimator_class(name)()
+    settings = {"random_state": 0, **QUICK}
+    method.set_params(**{key: value for key, value in settings.items() if key in method.get_params()})
+    models = [clone(method).fit_bags(bags) for bags in (weighted, kept)]
+    np.testing.assert_array_equal(*(model.predict_proba(kept.instances) for model in models))

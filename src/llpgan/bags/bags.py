@@ -638,6 +638,18 @@ class Bags:
         return np.ones(len(self.bag_index)) if self.weights is None else self.weights
 
     @cached_property
+    def is_counted(self) -> NDArray[np.bool_]:
+        """Whether each row counts: neither its weight nor that of its bag is zero."""
+        counts = self.row_weights > 0
+        return counts if self.bag_weights is None else counts & (self.bag_weights > 0)[self.bag_index]
+
+    @cached_property
+    def shown_sizes(self) -> NDArray[Any]:
+        """The size of each bag for readers: how many rows its rows stand for, if they have weights."""
+        is_weighted = self.weights is not None and self.bag_weights is None  # of overlapping bags, rows are shared
+        return self.totals if is_weighted else self.sizes
+
+    @cached_property
     def uneven_weights(self) -> NDArray[np.float64] | None:
         """The weights of rows; None where all rows count the same."""
         return _if_uneven(self.weights)
@@ -689,11 +701,7 @@ class Bags:
         >>> bags.drop_weightless().instances
         array([[1.]])
         """
-        counts = np.ones(len(self.bag_index), dtype=bool)
-        if self.weights is not None:
-            counts &= self.weights > 0
-        if self.bag_weights is not None:
-            counts &= (self.bag_weights > 0)[self.bag_index]
+        counts = self.is_counted
         if counts.all():
             return self
         instances: Any = self.instances
@@ -896,6 +904,11 @@ def refuse_other_than_bags(given: Any, what: str) -> None:
         raise TypeError(
             f"{what} must be Bags, which Bags.from_tables and Bags.from_arrays make, got a {type(given).__name__}"
         )
+
+
+def keep_counted_rows(bags: Bags, table: Array) -> tuple[Bags, Array]:
+    """Bags, and a table with one row for each of theirs, without the rows and bags of weight zero."""
+    return (bags, table) if bags.is_counted.all() else (bags.drop_weightless(), table[bags.is_counted])
 
 
 def _as_instances(instances: Any) -> Array:

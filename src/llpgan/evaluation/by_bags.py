@@ -43,7 +43,7 @@ class BagScores:
     given : ndarray of shape (n_bags, n_classes)
         The proportions p of the bags.
     sizes : ndarray of shape (n_bags,)
-        The number of instances of each bag.
+        The number of instances of each bag, or the sum of their weights.
     bag_ids : tuple of hashable
         The names of the bags.
     classes : tuple of hashable
@@ -57,7 +57,7 @@ class BagScores:
     hard_total_variation: NDArray[np.float64]
     weights: NDArray[np.float64] | None = None
     given: NDArray[np.float64] = field(kw_only=True)
-    sizes: NDArray[np.int64] = field(kw_only=True)
+    sizes: NDArray[Any] = field(kw_only=True)
     bag_ids: tuple[Hashable, ...] = field(kw_only=True)
     classes: tuple[Hashable, ...] = field(kw_only=True)
 
@@ -105,7 +105,7 @@ class BagScores:
         return html_table(
             {
                 "bag": [self.bag_ids[bag] for bag in worst],
-                "instances": [f"{self.sizes[bag]:,}" for bag in worst],
+                "instances": [f"{self.sizes[bag]:,.0f}" for bag in worst],
                 "bag error": [f"{self.total_variation[bag]:.1%}" for bag in worst],
                 f"given {self.classes[k]}": [f"{self.given[bag, k]:.1%}" for bag in worst],
                 f"predicted {self.classes[k]}": [f"{self.predicted[bag, k]:.1%}" for bag in worst],
@@ -155,7 +155,7 @@ def bag_scores(bags: Bags, probabilities: ArrayLike, *, by_size: bool = False) -
         ),
         weights=bags.totals if by_size else None,
         given=bags.nearest_shares(predicted),
-        sizes=bags.sizes,
+        sizes=bags.shown_sizes,
         bag_ids=bags.bag_ids,
         classes=tuple(bags.classes.tolist()),
     )

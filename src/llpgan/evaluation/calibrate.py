@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq, isotonic_regression, minimize
 from scipy.special import log_softmax, softmax
 
-from llpgan.bags.bags import Bags, refuse_other_than_bags
+from llpgan.bags.bags import Bags, keep_counted_rows, refuse_other_than_bags
 from llpgan.bags.checks import check_probabilities
 from llpgan.evaluation.count_regression import CountMean, CountRegression, NotRandomError, check_random_bags
 from llpgan.evaluation.intervals import Estimate
@@ -145,7 +145,8 @@ def estimate_calibration(bags: Bags, probabilities: ArrayLike, *, random_state: 
     >>> print(estimate_calibration(bags, np.hstack([1 - p, p])).overconfidence)
     -0.000 (-0.024 to 0.023)
     """
-    table = _checked_table(bags, probabilities, "the calibration error", random_state)
+    bags, table = _check_table(bags, probabilities, "the calibration error")
+    check_random_bags(bags, table, "the calibration error", random_state)
     regression = CountRegression(bags, table)
     confidence = table.max(axis=1)
     right = np.eye(table.shape[1])[table.argmax(axis=1)]
@@ -235,12 +236,13 @@ def fit_calibrator(
     """
     if kind not in KINDS:
         raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {kind!r}")
+    bags, table = _check_table(bags, probabilities, "a calibrator")
     try:
-        table = _checked_table(bags, probabilities, "a calibrator", random_state)
+        check_random_bags(bags, table, "a calibrator", random_state)
     except NotRandomError:
         if kind != "temperature":
             raise
-        return temperature_calibrator(_calm_temperature(bags, np.asarray(probabilities)), bags.n_classes)
+        return temperature_calibrator(_calm_temperature(bags, table), bags.n_classes)
     regression = CountRegression(bags, table)
     if kind == "isotonic":
         return _fit_isotonic(regression, table)
@@ -280,13 +282,14 @@ def _no_knots(n_classes: int) -> tuple[Array, Array]:
     return np.zeros((n_classes, 0)), np.zeros((n_classes, 0))
 
 
-def _checked_table(bags: Bags, probabilities: ArrayLike, purpose: str, random_state: int) -> NDArray[np.float64]:
+def _check_table(bags: Bags, probabilities: ArrayLike, purpose: str) -> tuple[Bags, Array]:
+    """Enough bags and their probabilities, without rows and bags of weight zero."""
     refuse_other_than_bags(bags, "bags")
     table = check_probabilities(probabilities, len(bags.instances), bags.n_classes)
+    bags, table = keep_counted_rows(bags, table)
     if bags.n_bags < LEAST_BAGS:
         raise ValueError(f"{purpose} needs {LEAST_BAGS} bags or more, got {bags.n_bags}")
-    check_random_bags(bags, table, purpose, random_state)
-    return np.asarray(table, dtype=np.float64)
+    return bags, np.asarray(table, dtype=np.float64)
 
 
 def _fit_slope(logits: Array, mean_of_true: CountMean) -> float:

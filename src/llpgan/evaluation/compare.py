@@ -71,6 +71,8 @@ class OverallShares(LLPClassifier):
     {inherited}
     """
 
+    takes_weights = takes_bag_weights = takes_partial = True
+
     def fit_bags(self, bags: Bags) -> Self:
         """Note the shares."""
         bags = self._start(bags)
@@ -611,7 +613,7 @@ def compare(
         raise ValueError(f"a fit cannot end within {time_limit:g} seconds (time_limit): give a number above 0")
     if methods is None:
         methods = default_candidates(bags)
-    named = candidates(methods, random_state)
+    bags, named = bags.drop_weightless(), candidates(methods, random_state)
     splits = row_splits(bags, cv, random_state)
     run = _digest(bags, splits, random_state)
     names = [OVERALL, *named]

@@ -93,7 +93,7 @@ def importance(
         warnings.warn("importance(seed=...) is now random_state", FutureWarning, stacklevel=2)
         random_state = seed
     rng = np.random.default_rng(random_state)
-    kept = fewer_rows(bags, max_rows, rng)
+    kept = fewer_rows(bags.drop_weightless(), max_rows, rng)
     before = _loss(model, kept, kept.instances)
     rises = {}
     for name, group in select_columns(bags, columns).items():
@@ -127,8 +127,9 @@ def _loss(model: LLPClassifier, bags: Bags, instances: Array) -> float:
 
 def _shuffle(bags: Bags, group: Sequence[int], rng: np.random.Generator) -> Array:
     instances = np.array(bags.instances)
-    columns = list(group)
-    instances[:, columns] = instances[rng.permutation(len(instances))[:, None], columns]
+    columns, n, weights = list(group), len(instances), bags.uneven_weights
+    places = rng.permutation(n) if weights is None else rng.choice(n, n, p=weights / weights.sum())
+    instances[:, columns] = instances[places[:, None], columns]
     return instances
 
 
@@ -280,11 +281,13 @@ def partial_dependence(
         raise ValueError(
             f"partial dependence is on a table's columns, but instances have shape {bags.instances.shape[1:]}"
         )
-    n = len(bags.instances)
-    rows = np.random.default_rng(random_state).permutation(n)[:max_rows]
-    instances = np.array(bags.instances[np.sort(rows)])
-    groups = select_columns(bags, columns)
-    return {name: _column_dependence(model, bags, instances, name, list(group)) for name, group in groups.items()}
+    counted = np.flatnonzero(bags.is_counted)
+    rows = np.sort(np.random.default_rng(random_state).permutation(counted)[:max_rows])
+    instances, weights = np.array(bags.instances[rows]), bags.row_weights[rows]
+    return {
+        name: _column_dependence(model, bags, instances, weights, name, list(group))
+        for name, group in select_columns(bags, columns).items()
+    }
 
 
 def _percent(share: float) -> str:
@@ -292,17 +295,17 @@ def _percent(share: float) -> str:
 
 
 def _column_dependence(
-    model: LLPClassifier, bags: Bags, instances: Array, name: str, group: list[int]
+    model: LLPClassifier, bags: Bags, instances: Array, weights: Array, name: str, group: list[int]
 ) -> PartialDependence:
     encoder = _encoder(bags, name)
     is_number = len(group) == 1 if encoder is None else isinstance(encoder, Number)
-    patterns, is_number = _values_to_set(instances[:, group], is_number)
+    patterns, is_number = _values_to_set(instances[:, group], weights, is_number)
     names, values = _texts(bags, name, group, patterns, is_number)
     predicted = []
     for pattern in patterns:
         changed = instances.copy()
         changed[:, group] = pattern
-        predicted.append(model.predict_encoded(changed).mean(axis=0))
+        predicted.append(np.average(model.predict_encoded(changed), axis=0, weights=weights))
     classes = tuple(str(label) for label in bags.classes.tolist())
     return PartialDependence(name, names, values, np.array(predicted), classes)
 
@@ -313,19 +316,20 @@ def _encoder(bags: Bags, name: str) -> Any:
     return next((column for column in columns if column.name == name), None)
 
 
-def _values_to_set(rows: Array, is_number: bool) -> tuple[Array, bool]:
+def _values_to_set(rows: Array, weights: Array, is_number: bool) -> tuple[Array, bool]:
     """What the column is set to: quantiles of a number that is not missing, or the commonest values."""
     if is_number:
-        present = rows[(rows[:, 1:] == 0).all(axis=1)] if rows.shape[1] > 1 else rows
-        found = np.unique(present[:, 0] if len(present) else rows[:, 0])
+        present = (rows[:, 1:] == 0).all(axis=1)
+        found = np.unique(rows[present, 0] if present.any() else rows[:, 0])
         if len(found) > _FEW:
             shares = np.linspace(0.05, 0.95, _STEPS)
-            found = np.unique(np.quantile(present[:, 0], shares, method="nearest"))
+            of_present: dict[str, Any] = {"weights": weights[present], "method": "inverted_cdf"}
+            found = np.unique(np.quantile(rows[present, 0], shares, **of_present))
         patterns = np.zeros((len(found), rows.shape[1]), dtype=rows.dtype)
         patterns[:, 0] = found
         return patterns, True
-    found, counts = np.unique(rows, axis=0, return_counts=True)
-    commonest = np.argsort(-counts, kind="stable")[:_MOST_VALUES]
+    found, places = np.unique(rows, axis=0, return_inverse=True)
+    commonest = np.argsort(-np.bincount(places.ravel(), weights), kind="stable")[:_MOST_VALUES]
     return found[np.sort(commonest)[::-1]], False
 
 

@@ -144,16 +144,17 @@ def inspect_bags(bags: Bags) -> Inspection:
             "what bags can tell is computed from all their shares, and less is known of these (bounds, unknown "
             "shares, shares within some classes or noise); methods can learn from them"
         )
-    sizes = bags.sizes
-    proportions, rows = bags.proportions, bags.prior * sizes.sum()
-    worth, spread = _class_worth(proportions, sizes), _proportion_spread(bags)
+    bags = bags.drop_weightless()
+    sizes = _effective_sizes(bags)
+    proportions, rows = bags.proportions, bags.prior * bags.sizes.sum()
+    worth, spread = _class_worth(proportions, sizes), _proportion_spread(bags, sizes)
     pure = np.eye(bags.n_classes)[proportions.argmax(axis=1)]
     return Inspection(
         n_bags=bags.n_bags,
         effective_bags=float(sizes.sum() ** 2 / (sizes**2).sum()),
-        smallest=int(sizes.min()),
-        median=float(np.median(sizes)),
-        largest=int(sizes.max()),
+        smallest=int(bags.sizes.min()),
+        median=float(np.median(bags.sizes)),
+        largest=int(bags.sizes.max()),
         purity=float(np.average(proportions.max(axis=1), weights=sizes)),
         spread=spread,
         condition=_condition(proportions, sizes),
@@ -162,8 +163,14 @@ def inspect_bags(bags: Bags) -> Inspection:
         worth_if_halved=float(np.minimum(worth * (1 + 1 / max(1.0, spread)), rows).sum()),
         worth_if_purer=float(_class_worth((proportions + pure) / 2, sizes).sum()),
         classes=tuple(str(name) for name in bags.classes.tolist()),
-        unclear=_unclear(bags),
+        unclear=_unclear(bags, sizes),
     )
+
+
+def _effective_sizes(bags: Bags) -> Array:
+    """Sizes in the ratio of the totals, whose sum is the effective number of rows, (Σw)² / Σw²."""
+    weights = bags.row_weights / bags.row_weights.max()  # whose squares do not overflow
+    return bags.totals * (weights.sum() ** 2 / (weights**2).sum() / bags.totals.sum())
 
 
 def _mixing(proportions: Array, sizes: Array) -> Array:
@@ -184,16 +191,16 @@ def _class_worth(proportions: Array, sizes: Array) -> Array:
     return np.where(hidden, 0.0, 1 / noise)
 
 
-def _proportion_spread(bags: Bags) -> float:
+def _proportion_spread(bags: Bags, sizes: Array) -> float:
     """Σ_b m_b |p_b − π|² over what it is on average in random bags, (B − 1)(1 − |π|²)."""
-    found = (bags.sizes[:, None] * (bags.proportions - bags.prior) ** 2).sum()
+    found = (sizes[:, None] * (bags.proportions - bags.prior) ** 2).sum()
     usual = (bags.n_bags - 1) * (1 - (bags.prior**2).sum())
     return float(found / usual) if usual > 0 else 0.0
 
 
-def _unclear(bags: Bags) -> tuple[str, ...]:
+def _unclear(bags: Bags, sizes: Array) -> tuple[str, ...]:
     """Two classes whose shares keep one ratio through all bags look like one class."""
-    weighted = bags.proportions * np.sqrt(bags.sizes)[:, None]
+    weighted = bags.proportions * np.sqrt(sizes)[:, None]
     lengths = np.linalg.norm(weighted, axis=0)
     unit = weighted / np.where(lengths > 0, lengths, 1)
     alike = unit.T @ unit

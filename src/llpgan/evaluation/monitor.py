@@ -11,6 +11,7 @@ import numpy as np
 from scipy.special import stdtr, stdtrit
 
 from llpgan.bags.bags import Bags
+from llpgan.bags.scales import column_moments
 from llpgan.evaluation.by_bags import bag_scores
 from llpgan.evaluation.count_regression import CountRegression, NotRandomError, check_random_bags
 from llpgan.evaluation.intervals import Estimate
@@ -307,6 +308,7 @@ def _refuse_other_looks(looks: Sequence[Snapshot], now: Snapshot, where: str) ->
 
 def take_snapshot(model: LLPClassifier, bags: Bags, *, coverage: float = 0.9, random_state: int = 0) -> Snapshot:
     """Measure what can be measured of a model on bags, without labels."""
+    bags = bags.drop_weightless()
     if bags.n_bags < LEAST_BAGS:
         raise ValueError(f"monitoring needs {LEAST_BAGS} bags or more, got {bags.n_bags}")
     probabilities = model.predict_proba(bags)
@@ -332,7 +334,7 @@ def take_snapshot(model: LLPClassifier, bags: Bags, *, coverage: float = 0.9, ra
             figures["coverage"] = Figure(covered.value, covered.error, degrees)
     shares = bags.nearest_shares(bags.means(probabilities))
     table, names = _columns_to_compare(bags, probabilities, model.classes_)
-    means, spreads = bags.means(table), table.std(axis=0)
+    means, (_, spreads) = bags.means(table), column_moments(table, bags.weights)
     return Snapshot(
         time=datetime.now(UTC).isoformat(timespec="seconds"),
         n_bags=bags.n_bags,

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from llpgan.bags.bags import Bags, refuse_other_than_bags
+from llpgan.bags.bags import Bags, keep_counted_rows, refuse_other_than_bags
 from llpgan.bags.checks import check_probabilities, check_same_length
 from llpgan.evaluation.count_regression import CountRegression, NotRandomError, check_random_bags, quantile
 from llpgan.evaluation.intervals import Estimate
@@ -244,6 +244,7 @@ def conformalize(
     """
     refuse_other_than_bags(bags, "bags")
     table = check_probabilities(probabilities, len(bags.instances), bags.n_classes)
+    bags, table = keep_counted_rows(bags, table)
     if score not in ("probability", "cumulative"):
         raise ValueError(f"score must be 'probability' or 'cumulative', got {score!r}")
     if not 0.5 <= confidence < 1:
@@ -318,19 +319,21 @@ def set_scores(bags: Bags, probabilities: ArrayLike, sets: ArrayLike, *, random_
     table = check_probabilities(probabilities, len(bags.instances), bags.n_classes)
     inside = np.asarray(sets, dtype=bool)
     check_same_length("instances", bags.instances, "rows of sets", inside)
+    inside, table = inside[bags.is_counted], table[bags.is_counted]
+    bags = bags.drop_weightless()
     try:
         check_random_bags(bags, table, "coverage", random_state)
         coverage = CountRegression(bags, table).mean(inside.astype(np.float64)).as_share()
     except NotRandomError:
         coverage = None
-    return summarize_sets(inside, coverage)
+    return summarize_sets(inside, coverage, bags.weights)
 
 
-def summarize_sets(sets: NDArray[np.bool_], coverage: Estimate | None) -> SetScores:
-    """Count the classes in each set."""
-    sizes = sets.sum(axis=1)
-    shares = np.bincount(sizes, minlength=sets.shape[1] + 1)[1:] / len(sets)
-    return SetScores(coverage, float(sizes.mean()), float(shares[0]), shares)
+def summarize_sets(sets: NDArray[np.bool_], coverage: Estimate | None, weights: Array | None = None) -> SetScores:
+    """Count the classes in each set; rows have weights or not."""
+    sizes, weights = sets.sum(axis=1), np.ones(len(sets)) if weights is None else weights
+    shares = np.bincount(sizes, weights, minlength=sets.shape[1] + 1)[1:] / weights.sum()
+    return SetScores(coverage, float(np.average(sizes, weights=weights)), float(shares[0]), shares)
 
 
 def order_scores(probabilities: Array, score: str) -> NDArray[np.float64]:

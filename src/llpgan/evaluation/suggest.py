@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from llpgan.bags.bags import Bags, refuse_other_than_bags
+from llpgan.bags.scales import column_moments
 from llpgan.methods.base import LLPClassifier
 from llpgan.utils.arrays import Array
 
@@ -116,8 +117,9 @@ def suggest_labels(
         if strategy == "uncertainty":
             chosen = candidates[np.argsort(probabilities.max(axis=1), kind="stable")[:budget]]
         else:
-            features = _standardize(np.asarray(bags.instances[candidates]))
-            places, variances = _select_rows(features, probabilities, budget)
+            weights = bags.row_weights[candidates]
+            features = _standardize(np.asarray(bags.instances[candidates]), weights)
+            places, variances = _select_rows(features, probabilities, weights / weights.sum(), budget)
             chosen = candidates[places]
     return Suggestion(chosen, bags.bag_index[chosen], variances)
 
@@ -125,7 +127,7 @@ def suggest_labels(
 def _find_unlabelled(bags: Bags, labelled: ArrayLike) -> NDArray[np.int64]:
     """The positions of rows whose class neither the caller nor their bag knows."""
     n_rows = len(bags.instances)
-    known = np.zeros(n_rows, dtype=bool)
+    known = ~bags.is_counted  # whose labels would not count either
     given = np.asarray(labelled, dtype=np.int64 if np.size(labelled) == 0 else None)
     if given.dtype.kind not in "iu" or ((given < 0) | (given >= n_rows)).any():
         raise ValueError(f"labelled: give the positions of rows, whole numbers from 0 to {n_rows - 1:,}")
@@ -141,23 +143,22 @@ def _find_unlabelled(bags: Bags, labelled: ArrayLike) -> NDArray[np.int64]:
     return np.flatnonzero(~known)
 
 
-def _standardize(instances: Array) -> Array:
+def _standardize(instances: Array, weights: Array) -> Array:
     """Columns of mean 0 and variance 1 with a constant; if there are many, the first principal components."""
     table = instances.reshape(len(instances), -1).astype(np.float64)
-    table = table - table.mean(axis=0)
-    deviations = table.std(axis=0)
-    table = np.clip(table / np.where(deviations > 0, deviations, 1), -_FARTHEST, _FARTHEST)
+    means, deviations = column_moments(table, weights)
+    table = np.clip((table - means) / np.where(deviations > 0, deviations, 1), -_FARTHEST, _FARTHEST)
     if table.shape[1] > _MOST_FEATURES:
-        _, directions = np.linalg.eigh(table.T @ table / len(table))
+        _, directions = np.linalg.eigh((table * weights[:, None]).T @ table / weights.sum())
         table = table @ directions[:, -_MOST_FEATURES:]
     return np.hstack([table, np.ones((len(table), 1))])
 
 
-def _select_rows(features: Array, probabilities: Array, budget: int) -> tuple[Array, Array]:
-    """Select rows one after another, each with the largest expected reduction of variance."""
+def _select_rows(features: Array, probabilities: Array, shares: Array, budget: int) -> tuple[Array, Array]:
+    """Select rows one after another, each with the largest expected reduction of variance over all rows."""
     p = probabilities[:, 1:] if probabilities.shape[1] == 2 else probabilities
     information = np.maximum(p * (1 - p), _LEAST_INFORMATION).T
-    wanted = [(features * each[:, None]).T @ features / len(features) for each in information]
+    wanted = [(features * (shares * each)[:, None]).T @ features for each in information]
     covariances = [np.eye(features.shape[1]) for _ in information]
     selected: list[int] = []
     before, left = sum(np.trace(each) for each in wanted), []

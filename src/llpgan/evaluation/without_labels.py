@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from llpgan.bags.bags import Bags, refuse_other_than_bags
+from llpgan.bags.bags import Bags, keep_counted_rows, refuse_other_than_bags
 from llpgan.bags.checks import check_probabilities, check_same_length
 from llpgan.evaluation.by_bags import BagScores, bag_scores
 from llpgan.evaluation.explain import fewer_rows
@@ -331,6 +331,9 @@ def estimate_accuracy(bags: Bags, predictions: ArrayLike, *, proportions_sd: flo
     0.939 (0.926 to 0.949) 0.934
     """
     refuse_other_than_bags(bags, "bags")
+    table = np.asarray(predictions)
+    check_same_length("instances", bags.instances, "rows of predictions", table)
+    bags, table = keep_counted_rows(bags, table)
     if bags.n_bags < LEAST_BAGS:
         raise ValueError(f"accuracy without labels needs {LEAST_BAGS} bags at least, here are {bags.n_bags}")
     if are_weighted(bags):
@@ -338,8 +341,6 @@ def estimate_accuracy(bags: Bags, predictions: ArrayLike, *, proportions_sd: flo
             "accuracy without labels cannot be estimated for rows with weights, or in several bags: they are no "
             "random sample"
         )
-    table = np.asarray(predictions)
-    check_same_length("instances", bags.instances, "rows of predictions", table)
     soft = table.astype(np.float64) if table.ndim == 2 else None
     hard = _one_hot(bags, table) if soft is None else np.eye(bags.n_classes)[soft.argmax(axis=1)]
     confusion, recall = _confusion_by_cell(bags, hard, proportions_sd)
@@ -519,6 +520,7 @@ def randomness_test(
     The bags were not drawn at random: their instances differ
     """
     refuse_other_than_bags(bags, "bags")
+    bags = bags.drop_weightless()
     rng = np.random.default_rng(random_state)
     kept = fewer_rows(bags, _MOST_VALUES // min(_MOST_COLUMNS, _n_columns(bags)), rng)
     rows = _standardise(kept, rng)[kept.row_order]
@@ -681,6 +683,7 @@ def judge_without_labels(
     """
     refuse_other_than_bags(bags, "bags")
     probabilities = check_probabilities(probabilities, len(bags.instances), bags.n_classes)
+    bags, probabilities = keep_counted_rows(bags, probabilities)
     randomness = randomness_test(bags, proportions_sd=proportions_sd, random_state=random_state)
     able = (
         randomness.looks_random

@@ -152,7 +152,7 @@ class BagFacts(Protocol):
     """Sizes and proportions of bags, and the names of the classes."""
 
     @property
-    def sizes(self) -> NDArray[np.int64]:
+    def sizes(self) -> NDArray[Any]:
         """The number of instances in each bag."""
 
     @property
@@ -214,7 +214,7 @@ class ReportContent:
     bag_names : tuple of str
         The names of the bags, in the order of ``sizes``, ``proportions`` and ``scores``.
     sizes : ndarray of shape (n_bags,)
-        The number of instances of each bag.
+        The number of instances of each bag, or the sum of their weights.
     proportions : ndarray of shape (n_bags, n_classes)
         The proportions of the bags; where less is known, the possible ones that are nearest to the predictions.
     scores : BagScores
@@ -268,7 +268,7 @@ class ReportContent:
     n_instances: int
     classes: tuple[str, ...]
     bag_names: tuple[str, ...]
-    sizes: NDArray[np.int64]
+    sizes: NDArray[Any]
     proportions: NDArray[np.float64]
     scores: BagScores
     overall: BagScores
@@ -348,6 +348,9 @@ def collect_content(
             raise ValueError(
                 f"the bags have classes {others.classes.tolist()}, the model {model.classes_.tolist()}"
             )
+    if labels is not None and len(np.ravel(labels)) == len(bags.bag_index):
+        labels = np.ravel(labels)[bags.is_counted]
+    bags = bags.drop_weightless()
     probabilities = model.predict_proba(bags)
     groups = find_columns(bags) if columns is None else columns
     why_no_rises = _why_no_rises(bags, groups)
@@ -375,7 +378,7 @@ def collect_content(
         n_instances=len(bags.instances),
         classes=tuple(str(name) for name in bags.classes.tolist()),
         bag_names=tuple(name_bag(name) for name in bags.bag_ids),
-        sizes=bags.sizes,
+        sizes=bags.shown_sizes,
         proportions=scores.given,
         scores=scores,
         overall=bag_scores(bags, np.broadcast_to(bags.prior, probabilities.shape)),
@@ -429,9 +432,9 @@ def expected_bag_error(bags: Bags, probabilities: Array) -> float:
     -------
     float
     """
-    variances = probabilities * (1 - probabilities)
-    of_bags = np.array([np.bincount(bags.bag_index, column, bags.n_bags) for column in variances.T])
-    deviations = np.sqrt(of_bags) / bags.sizes
+    shares = bags.row_weights / bags.totals[bags.bag_index]
+    variances = shares[:, None] ** 2 * probabilities * (1 - probabilities)
+    deviations = np.sqrt([np.bincount(bags.bag_index, column, bags.n_bags) for column in variances.T])
     return float(np.sqrt(2 / np.pi) * deviations.sum(axis=0).mean() / 2)
 
 

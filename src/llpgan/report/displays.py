@@ -553,7 +553,7 @@ class ProportionDisplay(Display):
     predicted : ndarray of shape (n_bags,)
         The mean over the bag of the predicted probability of the class.
     sizes : ndarray of shape (n_bags,)
-        How many instances each bag has.
+        How many instances each bag has, or the sum of their weights.
     bag_names : sequence of hashable
         The names of the bags.
     class_name : hashable
@@ -578,7 +578,7 @@ class ProportionDisplay(Display):
 
     given: NDArray[np.float64]
     predicted: NDArray[np.float64]
-    sizes: NDArray[np.int64]
+    sizes: NDArray[Any]
     bag_names: Sequence[Hashable]
     class_name: Hashable
 
@@ -647,7 +647,7 @@ class ProportionDisplay(Display):
         k = class_place(class_name, bags.classes.tolist())
         scores = bag_scores(bags, probabilities)
         given, predicted = scores.given[:, k], scores.predicted[:, k]
-        shown = cls(given, predicted, bags.sizes, bags.bag_ids, bags.classes.tolist()[k])
+        shown = cls(given, predicted, bags.shown_sizes, bags.bag_ids, bags.classes.tolist()[k])
         return shown.plot(ax, n_named=n_named)
 
     def plot(
@@ -696,7 +696,7 @@ class ProportionDisplay(Display):
     def _about(self, bag: int) -> str:
         return (
             f"{shorten(self.bag_names[bag], 60)}: given {percent_text(self.given[bag])}, predicted "
-            f"{percent_text(self.predicted[bag])}, {self.sizes[bag]:,} instances"
+            f"{percent_text(self.predicted[bag])}, {self.sizes[bag]:,.0f} instances"
         )
 
     def _name(self, ax: Axes, bags: Array, colours: Palette) -> None:
@@ -801,12 +801,20 @@ class ReliabilityDisplay(Display):
             The display, with 95 % intervals.
         """
         found = estimate_calibration(bags, estimator.predict_proba(bags))
-        numbers = np.rint(found.shares * len(bags.instances)).astype(int).tolist()
+        numbers = np.rint(found.shares * bags.is_counted.sum()).astype(int).tolist()
         groups = zip(found.confidences.tolist(), found.accuracies.tolist(), numbers, strict=True)
         return cls([CalibrationBin(*group) for group in groups], found.errors.tolist()).plot(ax)
 
     @classmethod
-    def from_estimator(cls, estimator: LLPClassifier, X: Any, y: ArrayLike, *, ax: Axes | None = None) -> Self:
+    def from_estimator(
+        cls,
+        estimator: LLPClassifier,
+        X: Any,
+        y: ArrayLike,
+        *,
+        sample_weight: ArrayLike | None = None,
+        ax: Axes | None = None,
+    ) -> Self:
         """Predict rows, and compare with their labels.
 
         Parameters
@@ -817,6 +825,8 @@ class ReliabilityDisplay(Display):
             In any form that ``predict_proba`` takes.
         y : array-like of shape (n_rows,)
             The true class of each row.
+        sample_weight : array-like of shape (n_rows,), default=None
+            How much each row counts. None means that all rows count the same.
         ax : matplotlib.axes.Axes, default=None
             The axes to draw on; those of a new figure by default.
 
@@ -824,11 +834,18 @@ class ReliabilityDisplay(Display):
         -------
         ReliabilityDisplay
         """
-        return cls.from_predictions(y, estimator.predict_proba(X), classes=estimator.classes_, ax=ax)
+        found = estimator.predict_proba(X)
+        return cls.from_predictions(y, found, classes=estimator.classes_, sample_weight=sample_weight, ax=ax)
 
     @classmethod
     def from_predictions(
-        cls, y_true: ArrayLike, y_prob: ArrayLike, *, classes: ArrayLike, ax: Axes | None = None
+        cls,
+        y_true: ArrayLike,
+        y_prob: ArrayLike,
+        *,
+        classes: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        ax: Axes | None = None,
     ) -> Self:
         """Compare predictions with labels.
 
@@ -840,6 +857,8 @@ class ReliabilityDisplay(Display):
             The predicted probability of each class.
         classes : array-like of shape (n_classes,)
             The classes, in the order of the columns of ``y_prob``.
+        sample_weight : array-like of shape (n_rows,), default=None
+            How much each row counts. None means that all rows count the same.
         ax : matplotlib.axes.Axes, default=None
             The axes to draw on; those of a new figure by default.
 
@@ -847,7 +866,7 @@ class ReliabilityDisplay(Display):
         -------
         ReliabilityDisplay
         """
-        return cls(label_scores(y_true, y_prob, classes).calibration).plot(ax)
+        return cls(label_scores(y_true, y_prob, classes, sample_weight).calibration).plot(ax)
 
     def _draw(self, ax: Axes, colours: Palette) -> dict[str, list[str]]:
         """Draw one point for each group; its area is the group's share of the instances."""
@@ -911,6 +930,7 @@ class ConfusionDisplay(Display):
         y: ArrayLike,
         *,
         threshold: float | Mapping[Any, float] | None = None,
+        sample_weight: ArrayLike | None = None,
         ax: Axes | None = None,
     ) -> Self:
         """Predict rows, and compare with their labels.
@@ -925,6 +945,8 @@ class ConfusionDisplay(Display):
             The true class of each row.
         threshold : float or mapping of class to float, default=None
             The probability from which a class is predicted, as in ``predict``.
+        sample_weight : array-like of shape (n_rows,), default=None
+            How much each row counts. None means that all rows count the same.
         ax : matplotlib.axes.Axes, default=None
             The axes to draw on. None means new axes.
 
@@ -933,7 +955,8 @@ class ConfusionDisplay(Display):
         ConfusionDisplay
         """
         found = estimator.predict_proba(X)
-        return cls.from_predictions(y, found, classes=estimator.classes_, threshold=threshold, ax=ax)
+        given: dict[str, Any] = {"threshold": threshold, "sample_weight": sample_weight}
+        return cls.from_predictions(y, found, classes=estimator.classes_, ax=ax, **given)
 
     @classmethod
     def from_predictions(
@@ -943,6 +966,7 @@ class ConfusionDisplay(Display):
         *,
         classes: ArrayLike,
         threshold: float | Mapping[Any, float] | None = None,
+        sample_weight: ArrayLike | None = None,
         ax: Axes | None = None,
     ) -> Self:
         """Compare predictions with labels.
@@ -957,6 +981,8 @@ class ConfusionDisplay(Display):
             The classes, in the order of the columns of ``y_prob``.
         threshold : float or mapping of class to float, default=None
             The probability from which a class is predicted, as in ``predict``.
+        sample_weight : array-like of shape (n_rows,), default=None
+            How much each row counts. None means that all rows count the same.
         ax : matplotlib.axes.Axes, default=None
             The axes to draw on. None means new axes.
 
@@ -964,7 +990,7 @@ class ConfusionDisplay(Display):
         -------
         ConfusionDisplay
         """
-        scores = label_scores(y_true, y_prob, classes, threshold=threshold)
+        scores = label_scores(y_true, y_prob, classes, sample_weight, threshold=threshold)
         return cls(scores.confusion, np.asarray(classes).tolist()).plot(ax)
 
     def _draw(self, ax: Axes, colours: Palette) -> dict[str, list[str]]:

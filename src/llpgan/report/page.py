@@ -250,9 +250,9 @@ class InspectionPage:
     curve: LearningCurve | None = None
 
     @property
-    def sizes(self) -> NDArray[np.int64]:
+    def sizes(self) -> NDArray[Any]:
         """The number of instances in each bag."""
-        return self.bags.sizes
+        return self.bags.shown_sizes
 
     @property
     def proportions(self) -> NDArray[np.float64]:
@@ -290,7 +290,7 @@ class PredictedBags:
     scores: BagScores
 
     @property
-    def sizes(self) -> NDArray[np.int64]:
+    def sizes(self) -> NDArray[Any]:
         """The number of instances in each bag."""
         return self.scores.sizes
 

@@ -6,9 +6,9 @@ from llpgan.report.content import BagFacts, ReportContent, ReportedBags
 MOST_CLASSES = 12  # that get a chart each
 
 
-def format_count(n: int) -> str:
+def format_count(n: float) -> str:
     """With commas: ``12,345``."""
-    return f"{n:,}"
+    return f"{n:,.0f}"
 
 
 def format_percent(share: float) -> str:
