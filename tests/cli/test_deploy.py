@@ -7,6 +7,7 @@ import pytest
 
 import llpgan
 from llpgan.cli import main
+from llpgan.evaluation import read_history
 
 pytestmark = pytest.mark.slow  # some seconds together
 
@@ -118,10 +119,13 @@ def test_suggested_rows_are_written(folder, capsys):
 
 BAD_INPUTS = {
     "predict with_sets now.csv --out p.csv --coverage 90": "--coverage must be a number between 0 and 1",
-    "suggest model {now} --budget 0": "--budget must be a number of rows from 1 to 3,200, got 0",
-    "suggest model {now} --budget -1": "--budget must be a number of rows from 1 to 3,200, got -1",
+    "suggest model {now} --budget 0": "--budget must be a number of rows from 1 on, got 0",
+    "suggest model {now} --budget -1": "--budget must be a number of rows from 1 on, got -1",
     "suggest model {now} --keep age --out now.csv --overwrite true": "now.csv is an input",
     "suggest model {own} --keep row": "column 'row' cannot be copied: the file has one of that name (--keep)",
+    "suggest model {now} --budget 3201": "--budget must be a number of rows from 1 to 3,200, got 3201",
+    "suggest model {now} --keep name": "now.csv has no column 'name'",
+    "suggest model {now} --weight people": "now.csv has no column 'people'",
     "suggest model {now} --label vote": "now.csv has no column 'vote'",
     "monitor model {now} --history .": "name a file of JSON lines (--history)",
     "monitor model {now} --history a.html --html a.html": "(--history) (--html): name a file for each output",
@@ -154,3 +158,40 @@ def test_bad_input_ends_in_one_line_that_names_the_option(folder, capsys, comman
     assert BAD_INPUTS[command] in said
     assert said.count("\n") == 1
     assert not (folder / "unwritten").exists()
+
+
+def test_commands_count_rows_by_the_weight_of_the_training(folder, capsys):
+    rng = np.random.default_rng(0)
+    for name in ("train", "then"):
+        lines = (folder / f"{name}.csv").read_text().splitlines()
+        times = rng.integers(0, 4, len(lines) - 1)
+        times[::16] = 1
+        of_row = list(zip(lines[1:], times.tolist(), strict=True))
+        weighted = [f"{lines[0]},people", *(f"{line},{n}" for line, n in of_row)]
+        repeated = [lines[0], *(line for line, n in of_row for _ in range(n))]
+        for ending, rows in (("weighted", weighted), ("repeated", repeated)):
+            (folder / f"{name}_{ending}.csv").write_text("\n".join(rows) + "\n")
+            (folder / f"{name}_{ending}_boxes.csv").write_text((folder / f"{name}_boxes.csv").read_text())
+    fit = ["fit", "--columns.drop", "id", "--method", "MeanMap", "--report", "false"]
+    assert main.main([*fit, *options("train_weighted"), "--weight", "people", "--out", "weighted"]) == 0
+    assert main.main([*fit, *options("train_repeated"), "--out", "repeated"]) == 0
+    looks = []
+    for form in ("weighted", "repeated"):
+        assert main.main(["monitor", form, *options(f"then_{form}"), "--history", f"{form}.jsonl"]) == 0
+        (look,) = read_history(folder / f"{form}.jsonl")
+        figures = {**look.classes, **look.columns}
+        del figures["age"]  # in units of rows, each of which counts once
+        looks.append({name: figure.value for name, figure in figures.items()})
+        assert main.main(["suggest", form, *options(f"then_{form}"), "--budget", "1", "--out", f"{form}.csv"]) == 0
+    assert looks[0] == pytest.approx(looks[1])
+    first = [list(csv.DictReader((folder / f"{form}.csv").open())) for form in ("weighted", "repeated")]
+    assert [float(row["p_no"]) for row in first[0]] == pytest.approx([float(row["p_no"]) for row in first[1]])
+    said = capsys.readouterr().err
+    assert said.count("note: rows count as column 'people' says, as in training") == 2
+    given = ["weighted", *options("then"), "--history", "unweighted.jsonl"]
+    assert main.main(["monitor", *given]) == 0
+    assert "weights from column 'people', which then.csv does not have" in capsys.readouterr().err
+    command = ["conformalize", "weighted", *options("then_weighted"), "--out", "none"]
+    assert main.main(command) == 1
+    assert "rows without weights, or larger sets for any bags (--worst_case)" in capsys.readouterr().err
+    assert main.main([*command, "--worst_case", "true"]) == 0

@@ -1,5 +1,7 @@
 """Monitoring: quiet data stay quiet, a fall of accuracy raises an alarm, drift is named, history is kept."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -90,12 +92,29 @@ def test_damaged_and_foreign_histories_are_refused(model, tmp_path):
     bags = draw(np.random.default_rng(6))
     history = tmp_path / "history.jsonl"
     line = take_snapshot(model, bags).to_json()
-    for damaged in ("{}", "[1]", "class,prediction", line[:200], line.replace('"value": ', '"value": "x", "y": ')):
+    wrong = {
+        "value": ("x", "NaN", "null"),
+        "error": ("-1", "Infinity"),
+        "degrees": ("0", "[]"),
+        "n_bags": ("1.5",),
+    }
+    changed = [
+        re.sub(rf'"{name}": [^,}}]+', f'"{name}": {value}', line) for name in wrong for value in wrong[name]
+    ]
+    for damaged in ("{}", "[1]", "class,prediction", line[:200], *changed):
         history.write_text(line + "\n" + damaged + "\n")
         with pytest.raises(
             ValueError, match=r"history.jsonl, line 2: it is no line of a history that llpgan monitor"
         ):
             monitor(model, bags, history=history)
+    history.write_text(re.sub('("spreads": {"column )0', "\\1x", line) + "\n")
+    with pytest.raises(ValueError, match="is of another model: of its spreads, 'column 0' is missing"):
+        monitor(model, draw(np.random.default_rng(7)), history=history)
+    history.unlink()
+    history.symlink_to(tmp_path / "missing")
+    with pytest.raises(FileNotFoundError, match=r"history\.jsonl"):
+        monitor(model, bags, history=history)
+    history.unlink()
     history.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(ValueError, match=r"history.jsonl is no history that llpgan monitor wrote"):
         monitor(model, bags, history=history)

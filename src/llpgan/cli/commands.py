@@ -38,7 +38,7 @@ from llpgan.tables.backbones import LITES, WORDLLAMA
 from llpgan.tables.columns import plain_values
 from llpgan.tables.embedding import FeatureEncoder, Text
 from llpgan.tables.read import missing_column_error
-from llpgan.utils.arrays import Array, choose_classes
+from llpgan.utils.arrays import Array, check_between_0_and_1, choose_classes
 from llpgan.utils.files import claim_folder, output_file
 
 
@@ -86,14 +86,15 @@ def predict(
     --------
     llpgan predict model people.csv --keep id,state --out predictions.csv
     """
-    writer = _writer(out)
+    writer, limits = _writer(out), read_threshold(threshold)
+    if coverage is not None:
+        check_between_0_and_1(coverage, "coverage", such_as=0.9)
     with output_file(Path(out), overwrite=overwrite, inputs=[data, *files_of_model(model)]) as aside:
         loaded, stream = open_model_stream(model, data, image, resize)
         names = [keep] if keep in stream.schema.names else read_names(keep) or []  # a name may have a comma
         kept = [*([stream.image] if stream.image else []), *names]
         if coverage is not None:
             loaded.require_sets().select_thresholds(coverage)
-        limits = read_threshold(threshold)
         parts = stream.parts(loaded.instance_shape_)
         tables = (predictions(loaded, rows, kept, coverage, limits) for rows in parts)
         n_rows = _write_predictions(tables, aside, writer)

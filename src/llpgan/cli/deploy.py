@@ -1,5 +1,6 @@
 """``llpgan conformalize``, ``monitor`` and ``suggest``: a model in use."""
 
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,9 +13,9 @@ from rich.table import Table
 
 from llpgan.bags import Bags
 from llpgan.cli.console import make_console
-from llpgan.cli.fit import open_model, read_instances
+from llpgan.cli.fit import find_weight, open_model, read_instances
 from llpgan.cli.main import make_visible
-from llpgan.evaluation import MonitorReport, PredictionSets, suggest_labels
+from llpgan.evaluation import MonitorReport, PredictionSets, read_history, suggest_labels
 from llpgan.evaluation import monitor as compare_with_reference
 from llpgan.evaluation.sets import summarize_sets
 from llpgan.methods.base import LLPClassifier
@@ -25,6 +26,7 @@ from llpgan.tables import Rows, TableSpec, shared_bags
 from llpgan.tables.build import DROP_UNMATCHED, matched_rows
 from llpgan.tables.columns import plain_values
 from llpgan.tables.spec import check_names
+from llpgan.utils.arrays import check_between_0_and_1
 from llpgan.utils.files import (
     check_endings,
     claim_folder,
@@ -44,6 +46,7 @@ def conformalize(
     bag: str | Sequence[str] | None = None,
     proportions: str | None = None,
     counts: str | None = None,
+    weight: str | None = None,
     unmatched: Literal["error", "drop"] = "error",
     score: Literal["probability", "cumulative"] = "probability",
     by_class: bool = False,
@@ -72,6 +75,9 @@ def conformalize(
         A table with one row per bag: the columns of the bag, and one column per class.
     counts : str, default=None
         A table like ``proportions`` that holds counts.
+    weight : str, default=None
+        The column that says how much each row counts, such as survey weights. None means the one that
+        ``llpgan fit`` learned with, if any.
     unmatched : {"error", "drop"}, default="error"
         What to do with rows of bags without proportions: drop leaves them out and notes how many there were.
     score : {"probability", "cumulative"}, default="probability"
@@ -100,10 +106,11 @@ def conformalize(
     """
     if out is None and not overwrite:
         raise ValueError(f"{model} would be replaced: name a folder (out), or allow it (overwrite)")
-    target = Path(model if out is None else out)
+    target, ids = Path(model if out is None else out), _check_bag(bag, proportions, counts)
     with claim_folder(target, MODEL_FOLDER, overwrite=overwrite, inputs=[data, proportions, counts]):
-        loaded, rows = open_model(model, data, image, resize, ids=_check_bag(bag))
-        bags = _encode_bags(loaded, rows, bag=bag, proportions=proportions, counts=counts, unmatched=unmatched)
+        loaded, rows = open_model(model, data, image, resize, ids=ids)
+        given: dict[str, Any] = {"bag": bag, "proportions": proportions, "counts": counts, "weight": weight}
+        bags = _encode_bags(loaded, rows, **given, unmatched=unmatched)
         if recalibrate is not None:
             every_second = list(range(0, bags.n_bags, 2))
             loaded.recalibrate(bags.take_bags(every_second), kind=recalibrate, random_state=random_state)
@@ -137,6 +144,7 @@ def monitor(
     bag: str | Sequence[str] | None = None,
     proportions: str | None = None,
     counts: str | None = None,
+    weight: str | None = None,
     unmatched: Literal["error", "drop"] = "error",
     history: str = "history.jsonl",
     coverage: float = 0.9,
@@ -165,6 +173,9 @@ def monitor(
         A table with one row per bag: the columns of the bag, and one column per class.
     counts : str, default=None
         A table like ``proportions`` that holds counts.
+    weight : str, default=None
+        The column that says how much each row counts, such as survey weights. None means the one that
+        ``llpgan fit`` learned with, if any.
     unmatched : {"error", "drop"}, default="error"
         What to do with rows of bags without proportions: drop leaves them out and notes how many there were.
     history : str, default="history.jsonl"
@@ -195,9 +206,15 @@ def monitor(
         raise IsADirectoryError(f"{history or 'an empty name'} is no file: name a file of JSON lines (history)")
     refuse_same_outputs({"history": history, "html": html})
     refuse_input(Path(history), inputs)
+    check_between_0_and_1(coverage, "coverage", such_as=0.9)
+    check_between_0_and_1(level, "level", such_as=0.05)
+    ids = _check_bag(bag, proportions, counts)
+    if os.path.lexists(history):
+        read_history(history)  # a damaged line is an error before work starts
     with output_if_named(html, overwrite=overwrite, inputs=inputs) as page:
-        loaded, rows = open_model(model, data, image, resize, ids=_check_bag(bag))
-        bags = _encode_bags(loaded, rows, bag=bag, proportions=proportions, counts=counts, unmatched=unmatched)
+        loaded, rows = open_model(model, data, image, resize, ids=ids)
+        given: dict[str, Any] = {"bag": bag, "proportions": proportions, "counts": counts, "weight": weight}
+        bags = _encode_bags(loaded, rows, **given, unmatched=unmatched)
         found = compare_with_reference(
             loaded, bags, history=history, coverage=coverage, level=level, random_state=random_state
         )
@@ -214,6 +231,7 @@ def suggest(
     bag: str | Sequence[str] | None = None,
     proportions: str | None = None,
     counts: str | None = None,
+    weight: str | None = None,
     budget: int = 50,
     strategy: Literal["variance", "uncertainty", "random"] = "variance",
     label: str | None = None,
@@ -236,6 +254,9 @@ def suggest(
         A table with one row per bag: the columns of the bag, and one column per class.
     counts : str, default=None
         A table like ``proportions`` that holds counts.
+    weight : str, default=None
+        The column that says how much each row counts, such as survey weights. None means the one that
+        ``llpgan fit`` learned with, if any.
     budget : int, default=50
         The number of rows to label.
     strategy : {"variance", "uncertainty", "random"}, default="variance"
@@ -257,42 +278,44 @@ def suggest(
     llpgan suggest model people.csv --bag state --proportions results.csv --budget 50 --keep id
     """
     check_endings(out=(out, ".csv"))
+    ids = _check_bag(bag, proportions, counts)
+    if budget < 1:
+        raise ValueError(f"--budget must be a number of rows from 1 on, got {budget}")
     inputs = [data, proportions, counts, *files_of_model(model)]
     with output_file(Path(out), overwrite=overwrite, inputs=inputs) as aside:
-        loaded, rows = open_model(model, data, ids=_check_bag(bag))
-        bags = _encode_bags(loaded, rows, bag=bag, proportions=proportions, counts=counts)
-        known = (
-            ()
-            if label is None
-            else np.flatnonzero(
-                [value not in (None, "") for value in plain_values(rows.column(label)).to_pylist()]
-            )
-        )
+        loaded, rows = open_model(model, data, ids=ids)
+        kept = {name: plain_values(rows.column(name)) for name in keep}
+        classes = [f"p_{name}" for name in loaded.classes_.tolist()]
+        if clash := kept.keys() & {"row", *classes}:
+            raise ValueError(f"column {min(clash)!r} cannot be copied: the file has one of that name (keep)")
+        labels = None if label is None else plain_values(rows.column(label))
+        bags = _encode_bags(loaded, rows, bag=bag, proportions=proportions, counts=counts, weight=weight)
+        is_known = [] if labels is None else [value not in (None, "") for value in labels.to_pylist()]
+        known = np.flatnonzero(is_known)
         found = suggest_labels(loaded, bags, budget, strategy=strategy, labelled=known, random_state=random_state)
         places = found.rows.tolist()
-        columns = {"row": pa.array(places)}
         probabilities = loaded.predict_encoded(bags.instances[found.rows])
-        columns |= {f"p_{name}": pa.array(probabilities[:, k]) for k, name in enumerate(loaded.classes_.tolist())}
-        kept = {name: plain_values(rows.column(name)).take(pa.array(places)) for name in keep}
-        if clash := kept.keys() & columns.keys():
-            raise ValueError(f"column {min(clash)!r} cannot be copied: the file has one of that name (keep)")
-        columns = {"row": columns.pop("row")} | kept | columns
+        columns = {"row": pa.array(places)} | {
+            name: values.take(pa.array(places)) for name, values in kept.items()
+        }
+        columns |= dict(zip(classes, map(pa.array, probabilities.T), strict=True))
         pa.csv.write_csv(pa.table(columns), aside)
     make_console(stderr=True).print(f"saved {out}: {len(places):,} rows to label, the most helpful first")
     return places
 
 
-def _check_bag(bag: str | Sequence[str] | None) -> Sequence[str]:
+def _check_bag(bag: str | Sequence[str] | None, *tables: str | None) -> Sequence[str]:
+    """The columns of the bag; they and a table of the bags must be named."""
     if bag is None:
         raise ValueError("nothing tells the bag of a row: name its column (bag)")
+    if not any(tables):
+        raise ValueError("nothing tells the shares of the bags: name a table of them (proportions) or (counts)")
     return check_names(bag, "bag")
 
 
-def _encode_bags(model: LLPClassifier, rows: Rows, **tables: Any) -> Bags:
+def _encode_bags(model: LLPClassifier, rows: Rows, weight: str | None, **tables: Any) -> Bags:
     """The bags of a table, encoded as in the training of the model."""
-    spec = TableSpec(**tables)
-    if not spec.tables_of_bags:
-        raise ValueError("nothing tells the shares of the bags: name a table of them (proportions) or (counts)")
+    spec = TableSpec(**tables, weight=find_weight(model, rows, weight))
     features = None if model.encoder_ is None else model.encoder_.features
     rows = matched_rows(rows, model.classes_, spec)
     bags = shared_bags(rows, model.classes_, spec, DROP_UNMATCHED if "unmatched" in tables else "")

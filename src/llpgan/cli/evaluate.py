@@ -61,6 +61,7 @@ from llpgan.report.text import (
 from llpgan.tables import Rows, TableSpec, label_values, shared_bags
 from llpgan.tables.build import matched_rows, row_weights
 from llpgan.tables.spec import check_names
+from llpgan.utils.arrays import check_between_0_and_1
 from llpgan.utils.files import check_endings, output_if_named
 
 _NOT_SHARES = ("AUC", "log loss", "Brier", "bag cross-entropy", "classes per set")  # other figures are in per cent
@@ -184,6 +185,11 @@ def evaluate(
     --------
     llpgan evaluate model people.csv --bag state --proportions results.csv
     """
+    if coverage is not None:
+        check_between_0_and_1(coverage, "coverage", such_as=0.9)
+    read_threshold(threshold)  # an error before work starts
+    if label is None and proportions is None and counts is None:
+        raise ValueError("nothing to judge by: give a label, or a bag and its proportions or counts")
     inputs = [data, proportions, counts, *files_of_model(model)]
     outputs = [output_if_named(path, overwrite=overwrite, inputs=inputs) for path in (out, html)]
     with outputs[0] as aside, outputs[1] as page:
@@ -245,7 +251,7 @@ def score_model(
             calibration = estimate_calibration(bags, probabilities) if bags.n_bags >= LEAST_BAGS else None
     if coverage is not None:
         inside = model.require_sets().contain(probabilities, coverage)
-        sets = summarize_sets(inside, None) if bags is None else set_scores(bags, probabilities, inside)
+        sets = summarize_sets(inside, None, weights) if bags is None else set_scores(bags, probabilities, inside)
         if truth is not None:
             hits = inside[truth[:, None] == model.classes_]
             counts = np.ones(len(hits)) if weights is None else weights

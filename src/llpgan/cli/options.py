@@ -173,14 +173,19 @@ def read_threshold(given: str | None) -> float | dict[str, float] | None:
     if given is None:
         return None
     try:
-        if "=" not in given:
-            return float(given)
-        parts = (part.rpartition("=") for part in read_names(given) or ())
-        return {name.strip(): float(limit) for name, _, limit in parts}
+        parts = [part.rpartition("=") for part in (read_names(given) or [] if "=" in given else [given])]
+        limits = {name.strip(): float(limit) for name, _, limit in parts}
     except ValueError:
         raise ValueError(
             f"{given!r} is not a number, such as 0.3, or classes with numbers, such as yes=0.3 (threshold)"
         ) from None
+    for name, limit in limits.items():
+        if not 0 < limit < 1:
+            of = f" of {name!r}" if name else ""
+            raise ValueError(f"the threshold{of} must be between 0 and 1, got {limit:g} (threshold)")
+    if len(limits) < len(parts):
+        raise ValueError(f"{given!r} names a class twice (threshold)")
+    return limits if "=" in given else limits[""]
 
 
 def _own(function: Callable[..., Any]) -> list[Option]:

@@ -196,6 +196,7 @@ def check_random_bags(
     if are_weighted(bags):
         raise NotRandomError(
             f"{purpose} cannot be estimated from rows or bags with weights: they are no random sample"
+            f"{'; use rows without weights, ' + otherwise if otherwise else ''}"
         )
     if bags.share_constraints is not None:
         raise NotRandomError(f"{purpose} cannot be estimated from bags whose proportions are only partly known")

@@ -1,7 +1,9 @@
 """Monitoring of a model in use: whether its accuracy has fallen, or the data have changed."""
 
 import json
+import os
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,7 +19,7 @@ from llpgan.evaluation.count_regression import CountRegression, NotRandomError, 
 from llpgan.evaluation.intervals import Estimate
 from llpgan.methods.base import LLPClassifier
 from llpgan.utils.arrays import Array, check_between_0_and_1
-from llpgan.utils.files import replace_file
+from llpgan.utils.files import lock_for_writing, replace_file
 
 LEVEL = 0.05
 LEAST_BAGS = 20
@@ -127,14 +129,35 @@ class Snapshot:
             version = content.pop("version")
             if version == _VERSION:
                 for name in ("figures", "classes", "columns"):
-                    content[name] = {
-                        key: Figure(**{part: float(number) for part, number in value.items()})
-                        for key, value in content[name].items()
-                    }
-                return cls(**content)
+                    content[name] = {key: Figure(**value) for key, value in content[name].items()}
+                look = cls(**content)
+                _refuse_damaged(look)
+                return look
         except (KeyError, TypeError, AttributeError, ValueError) as error:
-            raise ValueError("it is no line of a history that llpgan monitor wrote: give another file") from error
+            raise ValueError(
+                "it is no line of a history that llpgan monitor wrote: give another file, or remove the line"
+            ) from error
         raise ValueError(f"it has version {version!r} of histories, and this version of llpgan reads {_VERSION}")
+
+
+def _refuse_damaged(look: Snapshot) -> None:
+    """Refuse a look whose figures cannot be compared."""
+    figures = [*look.figures.values(), *look.classes.values(), *look.columns.values()]
+    numbers = np.array([[each.value, each.error, each.degrees] for each in figures] + [[0, 0, 1]])
+    spreads = np.array([*look.spreads.values(), 0.0])
+    if numbers.dtype.kind not in "if" or spreads.dtype.kind not in "if":
+        raise TypeError("a figure is no number")
+    is_possible = np.isfinite(numbers).all() and (numbers[:, 1] >= 0).all() and (numbers[:, 2] > 0).all()
+    if not is_possible or not np.isfinite(spreads).all() or (spreads < 0).any():
+        raise ValueError("a figure is not finite, or its error is negative")
+    if not look.classes:
+        raise KeyError("a model has classes")
+    if not (isinstance(look.why, str) and isinstance(look.time, str)):
+        raise TypeError("the reason and the time are texts")
+    if not (isinstance(look.n_bags, int) and isinstance(look.n_rows, int)):
+        raise TypeError("numbers of bags and rows are whole")
+    if look.level is not None:
+        check_between_0_and_1(look.level, "level", such_as=0.9)
 
 
 @dataclass(frozen=True)
@@ -269,21 +292,35 @@ def monitor(
     for given in (bags,) if reference is None else (bags, reference):
         model.refuse_training_bags(given)
     path = None if history is None else Path(history)
-    looks = [] if path is None or not path.exists() else read_history(path)
+    if path is None and reference is None:
+        raise ValueError("there is nothing to compare with: give reference or history")
+    with nullcontext() if path is None else lock_for_writing(path):  # no look of another process is lost
+        looks = [] if path is None or not os.path.lexists(path) else read_history(path)
+        looks = _take_looks(model, bags, reference, looks, path, coverage, random_state)
+        if path is not None:
+            write_history(path, looks)
+    return compare_looks(looks, level=level)
+
+
+def _take_looks(
+    model: LLPClassifier,
+    bags: Bags,
+    reference: Bags | None,
+    looks: list[Snapshot],
+    path: Path | None,
+    coverage: float,
+    random_state: int,
+) -> list[Snapshot]:
+    """The looks of a history, those of the reference and of the new bags included."""
     if looks and reference is not None:
         raise ValueError(
             f"{path} has a reference already, its first line: leave out reference, or use another file"
         )
-    if not looks and reference is None and path is None:
-        raise ValueError("there is nothing to compare with: give reference or history")
     if reference is not None:
         looks = [take_snapshot(model, reference, coverage=coverage, random_state=random_state)]
     now = take_snapshot(model, bags, coverage=coverage, random_state=random_state)
     _refuse_other_looks(looks, now, "the reference" if path is None else str(path))
-    looks.append(now)
-    if path is not None:
-        write_history(path, looks)
-    return compare_looks(looks, level=level)
+    return [*looks, now]
 
 
 def _refuse_other_looks(looks: Sequence[Snapshot], now: Snapshot, where: str) -> None:
@@ -294,7 +331,7 @@ def _refuse_other_looks(looks: Sequence[Snapshot], now: Snapshot, where: str) ->
             f"like a change: give the same level (coverage), or use another history"
         )
     for place, look in enumerate(looks):
-        for what in ("classes", "columns"):
+        for what in ("classes", "columns", "spreads"):
             there, here = getattr(look, what).keys(), getattr(now, what).keys()
             if there != here:
                 raise ValueError(
