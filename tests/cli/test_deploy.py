@@ -44,7 +44,7 @@ def model(folder, monkeypatch):
     if not (folder / "model").exists():
         for seed, name in enumerate(["train", "held_out", "then", "now"]):
             write_tables(name, seed)
-        fit = ["fit", *options("train"), "--columns.drop", "id", "--method", "MeanMap", "--report", "false"]
+        fit = ["fit", *options("train"), "--columns.drop", "id", "--method", "MeanMap"]
         assert main.main([*fit, "--out", "model"]) == 0
         conformalize = ["conformalize", "model", *options("held_out"), "--recalibrate", "temperature"]
         assert main.main([*conformalize, "--out", "with_sets"]) == 0
@@ -64,6 +64,19 @@ def test_predictions_have_a_column_of_sets(capsys):
     ).all()
     assert main.main(["predict", "model", "new.csv", "--coverage", "0.9", "--out", "none.csv"]) == 1
     assert "has no prediction sets: call conformalize(bags), or run llpgan conformalize" in capsys.readouterr().err
+
+
+def test_a_conformalized_model_keeps_its_report_and_has_a_page_on_its_sets(folder, capsys):
+    assert (folder / "with_sets/report.html").read_text() == (folder / "model/report.html").read_text()
+    assert (folder / "with_sets/model_card.md").read_text() == (folder / "model/model_card.md").read_text()
+    page = (folder / "with_sets/prediction_sets.html").read_text()
+    assert "Coverage of 90 % sets" in page
+    assert "Calibration error, by bags" in page
+    assert main.main(["evaluate", "with_sets", *options("now"), "--html", "now.html"]) == 0
+    page = (folder / "now.html").read_text()
+    assert "Coverage on these bags" in page
+    assert "Calibration error, by bags" in page
+    capsys.readouterr()
 
 
 def test_evaluate_estimates_coverage_and_calibration(capsys):

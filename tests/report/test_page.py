@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from llpgan import Bags, MeanMap
+from llpgan.evaluation import label_scores
 from llpgan.report import GroupSharesDisplay, collect_content, render
 from llpgan.report.tables import MOST_ROWS
 from tests.report.conftest import page_on, told
@@ -283,3 +284,56 @@ def test_text_and_marks_have_the_contrast_that_wcag_asks_for(theme):
             assert contrast(colours[text], colours[ground]) >= 4.5, (text, ground)
     for mark in ("blue", "orange", "green", "edge"):
         assert contrast(colours[mark], colours["card"]) >= 3, mark
+
+
+@cache
+def random_boxes():
+    """A model that was trained on random bags of eight and conformalized on others; and more bags, with labels."""
+    rng = np.random.default_rng(0)
+    instances = rng.normal(size=(9600, 2))
+    labels = np.where(instances[:, 0] + 0.5 * rng.normal(size=9600) > 0, "yes", "no")
+    parts = [Bags.from_labels(instances[i::3], labels[i::3], np.arange(3200) // 8) for i in range(3)]
+    model = MeanMap().fit_bags(parts[0]).conformalize(parts[1])
+    return model, parts[0], parts[2], labels[2::3]
+
+
+def test_a_model_with_sets_reports_their_coverage_and_sizes():
+    model, bags, others, labels = random_boxes()
+    story = collect_content(model, bags, title="", held_out=others)
+    probabilities = model.predict_proba(others)
+    inside = model.sets_.contain(probabilities, 0.9)
+    level = next(each for each in story.sets if each.level == 0.9)
+    assert level.scores.mean_size == inside.sum(axis=1).mean()
+    assert level.scores.share_single == (inside.sum(axis=1) == 1).mean()
+    covered = inside[np.arange(len(labels)), np.searchsorted(model.classes_, labels)].mean()
+    assert level.scores.coverage.low < covered < level.scores.coverage.high
+    page = section(render(story), "sets")
+    assert "Coverage of 90 % sets" in page
+    shown, _ = table_of(page, "Prediction sets by level")
+    assert [row[0] for row in shown] == ["80%", "90%", "95%"]
+    assert shown[1][1] == f"{100 * model.sets_.estimate_coverage(0.9)[0].value:.1f}\u00a0%"
+    assert shown[1][3] == f"{100 * level.scores.coverage.value:.1f}\u00a0%"
+    assert shown[1][-1] == f"{100 * level.scores.share_single:.1f}\u00a0%"
+
+
+def test_without_held_out_bags_the_coverage_is_that_of_the_bags_that_the_sets_came_from():
+    model, bags, _, _ = random_boxes()
+    story = collect_content(model, bags, title="")
+    assert [each.scores.coverage for each in story.sets] == [None] * 3
+    assert "Coverage on these bags" not in section(render(story), "sets")
+    assert story.calibration is None
+
+
+def test_random_held_out_bags_draw_a_reliability_diagram_with_the_calibration_error():
+    model, bags, others, labels = random_boxes()
+    story = collect_content(model, bags, title="", held_out=others)
+    probabilities = model.predict_proba(others)
+    by_labels = label_scores(labels, probabilities, model.classes_)
+    assert story.calibration.error.low <= by_labels.calibration_error.value <= story.calibration.error.high
+    told = section(render(story), "without-labels")
+    assert 'id="bag-calibration-groups"' in told
+    assert f">{100 * story.calibration.error.value:.1f} %<" in told
+    few = others.take_bags(range(15))
+    said = section(render(collect_content(model, bags, title="", held_out=few)), "without-labels")
+    assert "hold out at least 20 random bags" in said
+    assert 'id="bag-calibration' not in said

@@ -13,15 +13,17 @@ from rich.table import Table
 
 from llpgan.bags import Bags
 from llpgan.cli.console import make_console
+from llpgan.cli.evaluate import score_on_bags
 from llpgan.cli.fit import find_weight, open_model, read_instances
 from llpgan.cli.main import make_visible
 from llpgan.evaluation import MonitorReport, PredictionSets, read_history, suggest_labels
 from llpgan.evaluation import monitor as compare_with_reference
-from llpgan.evaluation.sets import summarize_sets
+from llpgan.evaluation.sets import SetLevel
 from llpgan.methods.base import LLPClassifier
 from llpgan.persistence import save
-from llpgan.persistence.model import MODEL_FOLDER, files_of_model
+from llpgan.persistence.model import CARD, MODEL_FOLDER, REPORT, SETS_PAGE, files_of_model
 from llpgan.report import monitor_page
+from llpgan.report.text import format_percent, format_percent_interval
 from llpgan.tables import Rows, TableSpec, shared_bags
 from llpgan.tables.build import DROP_UNMATCHED, matched_rows
 from llpgan.tables.columns import plain_values
@@ -35,8 +37,6 @@ from llpgan.utils.files import (
     refuse_input,
     refuse_same_outputs,
 )
-
-_LEVELS = (0.8, 0.9, 0.95)
 
 
 def conformalize(
@@ -107,6 +107,7 @@ def conformalize(
     if out is None and not overwrite:
         raise ValueError(f"{model} would be replaced: name a folder (out), or allow it (overwrite)")
     target, ids = Path(model if out is None else out), _check_bag(bag, proportions, counts)
+    kept = {name: Path(model, name) for name in (REPORT, CARD)}
     with claim_folder(target, MODEL_FOLDER, overwrite=overwrite, inputs=[data, proportions, counts]):
         loaded, rows = open_model(model, data, image, resize, ids=ids)
         given: dict[str, Any] = {"bag": bag, "proportions": proportions, "counts": counts, "weight": weight}
@@ -116,24 +117,26 @@ def conformalize(
             loaded.recalibrate(bags.take_bags(every_second), kind=recalibrate, random_state=random_state)
             bags = bags.take_bags([place for place in range(bags.n_bags) if place % 2])
         loaded.conformalize(bags, score=score, by_class=by_class, worst_case=worst_case, random_state=random_state)
-        save(loaded, target, overwrite=overwrite)
-    _show_levels(loaded, bags)
-    make_console(stderr=True).print(f"saved {target}")
+        found = score_on_bags(loaded, bags)
+        pages = {name: path.read_text(encoding="utf-8") for name, path in kept.items() if path.is_file()}
+        pages[SETS_PAGE] = found.page(f"Prediction sets from {Path(data).name}", type(loaded).__name__)
+        save(loaded, target, overwrite=overwrite, pages=pages)
+    _show_levels(found.levels, bags)
+    make_console(stderr=True).print(f"saved {target}, with {SETS_PAGE}")
     return loaded.require_sets()
 
 
-def _show_levels(model: LLPClassifier, bags: Bags) -> None:
+def _show_levels(levels: Sequence[SetLevel], bags: Bags) -> None:
     """The sets of some levels on the bags that they come from."""
-    sets, probabilities = model.require_sets(), model.predict_proba(bags)
-    table = Table("coverage", "estimated", "mean size", "sets of one class", title=f"{bags.n_bags:,} bags")
-    for level in _LEVELS:
-        try:
-            found = summarize_sets(sets.contain(probabilities, level), None)
-        except ValueError:
-            table.add_row(f"{level:g}", "too few bags", "", "")
+    table = Table("level", "coverage", "95 % interval", "mean size", "sets of one class", title_justify="left")
+    table.title = f"Prediction sets of {bags.n_bags:,} bags"
+    for each in levels:
+        if each.estimated is None or each.scores is None:
+            table.add_row(f"{each.level:.0%}", "too few bags", "", "", "")
             continue
-        lowest = min(sets.estimate_coverage(level), key=lambda estimate: estimate.value)
-        table.add_row(f"{level:g}", str(lowest), f"{found.mean_size:.3f}", f"{found.share_single:.1%}")
+        coverage, interval = format_percent(each.estimated.value), format_percent_interval(each.estimated)
+        single = format_percent(each.scores.share_single)
+        table.add_row(f"{each.level:.0%}", coverage, interval, f"{each.scores.mean_size:.2f}", single)
     make_console().print(table)
 
 

@@ -3,7 +3,6 @@
 import json
 import warnings
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -35,7 +34,6 @@ from llpgan.evaluation import (
     SetScores,
     Verdict,
     bag_scores,
-    estimate_calibration,
     inspect_bags,
     judge_without_labels,
     label_scores,
@@ -43,14 +41,13 @@ from llpgan.evaluation import (
     randomness_test,
     set_scores,
 )
-from llpgan.evaluation.calibrate import LEAST_BAGS
-from llpgan.evaluation.count_regression import NotRandomError
 from llpgan.evaluation.intervals import share
-from llpgan.evaluation.sets import summarize_sets
+from llpgan.evaluation.sets import SetLevel, score_levels, summarize_sets
 from llpgan.methods.base import LLPClassifier
 from llpgan.persistence.model import files_of_model
 from llpgan.report import InspectionPage, evaluation_page
 from llpgan.report.assess import LOW_RECALL, balanced_accuracy, baseline_accuracy, rates_by_class
+from llpgan.report.content import measure_calibration
 from llpgan.report.text import (
     format_count,
     format_decimals,
@@ -77,6 +74,7 @@ class Evaluation:
     overall: BagScores | None = None  # of predicting the overall shares for every row
     calibration: BagCalibration | None = None
     sets: SetScores | None = None
+    levels: tuple[SetLevel, ...] = ()  # the sets of several levels, if the model has any
     coverage_by_label: Estimate | None = None
     threshold: str | None = None
 
@@ -84,6 +82,19 @@ class Evaluation:
     def by_bag(self) -> BagScores | None:
         """How well the model fits the bags."""
         return None if self.verdict is None else self.verdict.bags
+
+    def page(self, title: str, method: str) -> str:
+        """The page with charts and tables."""
+        return evaluation_page(
+            title,
+            method,
+            [str(name) for name in self.classes],
+            self.figures(),
+            labels=self.by_label,
+            verdict=self.verdict,
+            calibration=self.calibration,
+            sets=self.levels,
+        )
 
     def figures(self) -> dict[str, Estimate]:
         """The figures by name, each with its interval if it has one."""
@@ -210,10 +221,7 @@ def evaluate(
         if aside is not None:
             aside.write_text(json.dumps(_as_json(found), indent=2) + "\n")
         if page is not None:
-            names = [str(name) for name in found.classes]
-            title, method, figures = Path(data).name, type(loaded).__name__, found.figures()
-            content = evaluation_page(title, method, names, figures, labels=found.by_label, verdict=found.verdict)
-            page.write_text(content, encoding="utf-8")
+            page.write_text(found.page(Path(data).name, type(loaded).__name__), encoding="utf-8")
     for path in filter(None, (out, html)):
         make_console(stderr=True).print(f"saved {path}")
     return found
@@ -242,13 +250,12 @@ def score_model(
     weights = None if spec is None else row_weights(rows, spec.weight)
     instances = read_instances(model, rows)
     probabilities = model.predict_encoded(instances)
-    calibration, sets, covered = None, None, None
+    calibration, sets, covered, thresholds = None, None, None, getattr(model, "sets_", None)
     if bags is not None:
         bags = replace(
             bags, instances=instances, features=None if model.encoder_ is None else model.encoder_.features
         )
-        with suppress(NotRandomError):
-            calibration = estimate_calibration(bags, probabilities) if bags.n_bags >= LEAST_BAGS else None
+        calibration = measure_calibration(bags, probabilities)
     if coverage is not None:
         inside = model.require_sets().contain(probabilities, coverage)
         sets = summarize_sets(inside, None, weights) if bags is None else set_scores(bags, probabilities, inside)
@@ -266,8 +273,22 @@ def score_model(
         overall=None if bags is None else bag_scores(bags, np.broadcast_to(bags.prior, probabilities.shape)),
         calibration=calibration,
         sets=sets,
+        levels=() if thresholds is None else score_levels(thresholds, probabilities, bags, weights=weights),
         coverage_by_label=covered,
         threshold=threshold,
+    )
+
+
+def score_on_bags(model: LLPClassifier, bags: Bags) -> Evaluation:
+    """The scores of a model with prediction sets, on the bags that the sets were made from."""
+    probabilities = model.predict_proba(bags)
+    return Evaluation(
+        by_label=None,
+        verdict=judge_without_labels(bags, probabilities),
+        classes=model.classes_.tolist(),
+        overall=bag_scores(bags, np.broadcast_to(bags.prior, probabilities.shape)),
+        calibration=measure_calibration(bags, probabilities),
+        levels=score_levels(model.require_sets(), probabilities, weights=bags.weights),
     )
 
 

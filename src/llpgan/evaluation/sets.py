@@ -4,6 +4,7 @@ The thresholds of the sets come from bags that were drawn at random; no row's la
 """
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -17,6 +18,7 @@ from llpgan.evaluation.intervals import Estimate
 from llpgan.utils.arrays import Array, check_between_0_and_1
 
 LEAST_BAGS = 20
+LEVELS = (0.8, 0.9, 0.95)  # of the sets that reports show
 _N_THRESHOLDS = 128
 _FIRST_RANK = 0.002  # additional classes per row at the first threshold above zero
 Score = Literal["probability", "cumulative"]
@@ -327,6 +329,75 @@ def set_scores(bags: Bags, probabilities: ArrayLike, sets: ArrayLike, *, random_
     except NotRandomError:
         coverage = None
     return summarize_sets(inside, coverage, bags.weights)
+
+
+@dataclass(frozen=True, eq=False)
+class SetLevel:
+    """The prediction sets of one level, on some rows.
+
+    Attributes
+    ----------
+    level : float
+        The coverage that was asked for.
+    estimated : Estimate or None
+        The coverage that the bags of :func:`conformalize` show; if sets are ``by_class``, the lowest of the
+        predicted classes. None if these bags are too few for the level.
+    scores : SetScores or None
+        The sizes of the sets of these rows, and their coverage if it could be measured there. None if the bags of
+        :func:`conformalize` are too few for the level.
+    """
+
+    level: float
+    estimated: Estimate | None = None
+    scores: SetScores | None = None
+
+
+def score_levels(
+    sets: PredictionSets,
+    probabilities: Array,
+    bags: Bags | None = None,
+    *,
+    weights: Array | None = None,
+    random_state: int = 0,
+) -> tuple[SetLevel, ...]:
+    """Score the sets of 80, 90 and 95 % on some rows.
+
+    Parameters
+    ----------
+    sets : PredictionSets
+        The thresholds.
+    probabilities : ndarray of shape (n_samples, n_classes)
+        The predicted probabilities of the rows.
+    bags : Bags, default=None
+        The bags of these rows, which neither the model nor its sets were fitted to. If they are random, they
+        measure the coverage again.
+    weights : ndarray of shape (n_samples,), default=None
+        The weights of the rows; those of the bags by default.
+    random_state : int, default=0
+        The seed of the test of randomness.
+
+    Returns
+    -------
+    tuple of SetLevel
+        One for each level.
+    """
+    regression = None
+    weights = weights if bags is None else bags.weights
+    if bags is not None and bags.n_bags >= LEAST_BAGS:
+        with suppress(NotRandomError):
+            check_random_bags(bags, probabilities, "coverage", random_state)
+            regression = CountRegression(bags, probabilities)
+    found = []
+    for level in LEVELS:
+        try:
+            inside = sets.contain(probabilities, level)
+        except ValueError:  # more bags are needed
+            found.append(SetLevel(level))
+            continue
+        coverage = None if regression is None else regression.mean(inside.astype(np.float64)).as_share()
+        lowest = min(sets.estimate_coverage(level), key=lambda estimate: estimate.value)
+        found.append(SetLevel(level, lowest, summarize_sets(inside, coverage, weights)))
+    return tuple(found)
 
 
 def summarize_sets(sets: NDArray[np.bool_], coverage: Estimate | None, weights: Array | None = None) -> SetScores:

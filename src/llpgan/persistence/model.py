@@ -57,8 +57,9 @@ MANIFEST = "model.json"
 WEIGHTS = "weights.safetensors"
 REPORT = "report.html"
 CARD = "model_card.md"
+SETS_PAGE = "prediction_sets.html"
 FORMAT = 1
-MODEL_FOLDER = FolderKind(MANIFEST, files=(WEIGHTS,), pages=(REPORT, CARD))
+MODEL_FOLDER = FolderKind(MANIFEST, files=(WEIGHTS,), pages=(REPORT, CARD, SETS_PAGE))
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
 from llpgan.deep.epochs import kept_epoch
-from llpgan.evaluation import LabelScores, LearningCurve, PartialDependence
+from llpgan.evaluation import BagCalibration, LabelScores, LearningCurve, PartialDependence
 from llpgan.evaluation.compare import Comparison
 from llpgan.report.content import BagFacts, ReportContent, ReportedBags
 from llpgan.report.displays import (
@@ -281,6 +281,16 @@ def calibration_chart(scores: LabelScores) -> Markup:
         return ReliabilityDisplay(scores.calibration).plot(axes, palette=PAGE).hover_
 
     return svg("calibration", draw, height=390)
+
+
+def bag_calibration_chart(found: BagCalibration, n_rows: int) -> Markup:
+    """The accuracy that bags show against the confidence, with 95 % intervals."""
+    display = ReliabilityDisplay.prepare_bags(found, n_rows)
+
+    def draw(axes: Axes) -> Hover:
+        return display.plot(axes, palette=PAGE).hover_
+
+    return svg("bag-calibration", draw, height=390)
 
 
 def confusion_chart(scores: LabelScores, classes: tuple[str, ...]) -> Markup:

@@ -3,6 +3,7 @@
 import io
 from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -16,17 +17,22 @@ from PIL import Image
 from llpgan.bags import Bags
 from llpgan.bags.fit_warnings import never_compared, reason_uninformative, warn_if_little_learned
 from llpgan.evaluation import (
+    BagCalibration,
     BagScores,
     LabelScores,
     PartialDependence,
     Verdict,
     bag_scores,
+    estimate_calibration,
     importance,
     judge_without_labels,
     label_scores,
     partial_dependence,
 )
+from llpgan.evaluation.calibrate import LEAST_BAGS
+from llpgan.evaluation.count_regression import NotRandomError
 from llpgan.evaluation.explain import Rise, find_columns
+from llpgan.evaluation.sets import SetLevel, score_levels
 from llpgan.methods.base import LLPClassifier
 from llpgan.methods.diagnostics import Setting, changed_settings, describe_method
 from llpgan.report.displays import GroupSharesDisplay
@@ -256,6 +262,10 @@ class ReportContent:
         What an automatic method tried: method, weight, and the cross-entropy of held-out bags or None.
     date : str
         The day on which the report was made.
+    calibration : BagCalibration or None
+        The calibration of the probabilities, estimated from the held-out bags if these are random.
+    sets : tuple of SetLevel
+        The prediction sets of some levels, if the model has any: of the held-out bags, or else the training bags.
     """
 
     title: str
@@ -289,6 +299,8 @@ class ReportContent:
     labels_held_out: LabelScores | None = None
     tried: tuple[Mapping[str, Any], ...] = ()
     date: str = ""
+    calibration: BagCalibration | None = None
+    sets: tuple[SetLevel, ...] = ()
 
 
 def collect_content(
@@ -403,7 +415,22 @@ def collect_content(
         else label_scores(labels_held_out, of_held_out, bags.classes, held_out.weights),
         tried=tuple(getattr(model, "tried_", ())),
         date=datetime.now(UTC).date().isoformat(),
+        calibration=None
+        if held_out is None or of_held_out is None or verdict.scores is None
+        else measure_calibration(held_out, of_held_out),
+        sets=()
+        if (sets := getattr(model, "sets_", None)) is None
+        else score_levels(
+            sets, probabilities if of_held_out is None else of_held_out, held_out, weights=bags.weights
+        ),
     )
+
+
+def measure_calibration(bags: Bags, probabilities: ArrayLike) -> BagCalibration | None:
+    """Estimate the calibration from bags; None if they are too few or not random."""
+    with suppress(NotRandomError):
+        return estimate_calibration(bags, probabilities) if bags.n_bags >= LEAST_BAGS else None
+    return None
 
 
 def name_bag(name: Any) -> str:

@@ -12,11 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from llpgan.bags import Bags
 from llpgan.deep.epochs import kept_epoch
 from llpgan.ecological.shares import group_text
-from llpgan.evaluation import (
-    LearningCurve,
-    estimate_calibration,
-    label_scores,
-)
+from llpgan.evaluation import BagCalibration, LearningCurve, estimate_calibration, label_scores
 from llpgan.evaluation.by_bags import bag_scores
 from llpgan.evaluation.by_labels import CalibrationBin
 from llpgan.evaluation.compare import OVERALL, SCORES_IN_WORDS, Comparison, Result
@@ -801,9 +797,27 @@ class ReliabilityDisplay(Display):
             The display, with 95 % intervals.
         """
         found = estimate_calibration(bags, estimator.predict_proba(bags))
-        numbers = np.rint(found.shares * bags.is_counted.sum()).astype(int).tolist()
+        return cls.prepare_bags(found, int(bags.is_counted.sum())).plot(ax)
+
+    @classmethod
+    def prepare_bags(cls, found: BagCalibration, n_rows: int) -> Self:
+        """Make the display of a calibration that was estimated from bags, without drawing it.
+
+        Parameters
+        ----------
+        found : BagCalibration
+            What :func:`llpgan.evaluation.estimate_calibration` returns.
+        n_rows : int
+            The number of rows in the bags.
+
+        Returns
+        -------
+        ReliabilityDisplay
+            The display.
+        """
+        numbers = np.rint(found.shares * n_rows).astype(int).tolist()
         groups = zip(found.confidences.tolist(), found.accuracies.tolist(), numbers, strict=True)
-        return cls([CalibrationBin(*group) for group in groups], found.errors.tolist()).plot(ax)
+        return cls([CalibrationBin(*group) for group in groups], found.errors.tolist())
 
     @classmethod
     def from_estimator(
@@ -871,23 +885,29 @@ class ReliabilityDisplay(Display):
     def _draw(self, ax: Axes, colours: Palette) -> dict[str, list[str]]:
         """Draw one point for each group; its area is the group's share of the instances."""
         sure, right, n = np.array(self.bins, dtype=np.float64).T
-        low = max(0.0, min(sure.min(), right.min())) - 0.05
-        ax.plot([low, 1], [low, 1], color=colours.soft, linewidth=1, linestyle=DASHED)
+        errors = 1.96 * np.array(self.errors)
+        low, high = np.clip([right - errors, right + errors], 0, 1) if self.errors else (right, right)
+        right = np.clip(right, 0, 1)  # estimates from bags may lie outside
+        start = min(sure.min(), low.min()) - 0.05
+        ax.plot([start, 1], [start, 1], color=colours.soft, linewidth=1, linestyle=DASHED)
         if self.errors:
-            ax.errorbar(sure, right, 1.96 * np.array(self.errors), fmt="none", ecolor=colours.blue, alpha=0.6)
+            ax.vlines(sure, low, high, color=colours.blue, linewidth=1.5, alpha=0.6)
         else:
             ax.plot(sure, right, color=colours.blue, linewidth=1.2)
         areas = 24 + 180 * n / n.max()
         ax.scatter(sure, right, areas, color=colours.blue, linewidths=0, alpha=0.75, gid="groups")
-        ax.set(xlabel="how sure the classifier is", ylabel="how often it is right", aspect="equal")
-        ax.set(xlim=(low, 1.03), ylim=(low, 1.03))
+        ax.set(xlabel="confidence", ylabel="accuracy", aspect="equal")
+        ax.set(xlim=(start, 1.03), ylim=(start, 1.03))
         hide_spines(ax, "both", colours)
         for axis in (ax.xaxis, ax.yaxis):
             set_percent_ticks(axis, 5)
         texts = [
-            f"{b.n:,} instances: sure {percent_text(b.confidence)}, right {percent_text(b.accuracy)}"
+            f"{b.n:,} instances: confidence {percent_text(b.confidence)}, accuracy {percent_text(b.accuracy)}"
             for b in self.bins
         ]
+        if self.errors:
+            ends = zip(texts, low, high, strict=True)
+            texts = [f"{text} ({percent_text(a)} to {percent_text(b)})" for text, a, b in ends]
         return {"groups": texts}
 
 

@@ -17,8 +17,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from llpgan.bags.bags import Bags, refuse_other_than_bags
 from llpgan.ecological import GroupShares
-from llpgan.evaluation import BagScores, Estimate, Inspection, LabelScores, LearningCurve, Verdict
+from llpgan.evaluation import BagCalibration, BagScores, Estimate, Inspection, LabelScores, LearningCurve, Verdict
 from llpgan.evaluation.compare import Comparison
+from llpgan.evaluation.sets import SetLevel
 from llpgan.methods.base import LLPClassifier
 from llpgan.persistence.model import CARD, REPORT, model_card, plain_text
 from llpgan.report import assess, charts, tables, text
@@ -73,6 +74,7 @@ def list_sections(story: ReportContent) -> dict[str, str]:
         "groups": story.shares is not None,
         "samples": story.mosaics is not None,
         "images": bool(story.pictures),
+        "sets": bool(story.sets),
         "labels": story.labels is not None,
     }
     names = {
@@ -86,6 +88,7 @@ def list_sections(story: ReportContent) -> dict[str, str]:
         "images": "Images",
         "samples": "Samples",
         "without-labels": "Without labels",
+        "sets": "Prediction sets",
         "labels": "Labels",
     }
     return {section: name for section, name in names.items() if there.get(section, True)}
@@ -318,6 +321,8 @@ def evaluation_page(
     *,
     labels: LabelScores | None,
     verdict: Verdict | None,
+    calibration: BagCalibration | None = None,
+    sets: Sequence[SetLevel] = (),
 ) -> str:
     """The page on how good a model is.
 
@@ -333,6 +338,10 @@ def evaluation_page(
         The scores by labels.
     verdict : Verdict or None
         The evaluation by bags.
+    calibration : BagCalibration or None, default=None
+        The calibration, estimated from the bags.
+    sets : sequence of SetLevel, default=()
+        The prediction sets of some levels.
 
     Returns
     -------
@@ -342,6 +351,8 @@ def evaluation_page(
     sections = {"summary": "Summary"}
     if verdict is not None:
         sections |= {"bags": "Bags", "without-labels": "Without labels"}
+    if sets:
+        sections["sets"] = "Prediction sets"
     if labels is not None:
         sections["labels"] = "Labels"
     met = None if verdict is None else PredictedBags(verdict.bags)
@@ -354,6 +365,8 @@ def evaluation_page(
         figures=figures,
         labels=labels,
         verdict=verdict,
+        calibration=calibration,
+        sets=tuple(sets),
         met=met,
     )
 

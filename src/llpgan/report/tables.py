@@ -11,14 +11,15 @@ import numpy as np
 
 from llpgan.ecological import GroupShares
 from llpgan.ecological.shares import group_text
-from llpgan.evaluation import BagScores, Inspection, LabelScores, LearningCurve, PartialDependence
+from llpgan.evaluation import BagCalibration, BagScores, Inspection, LabelScores, LearningCurve, PartialDependence
 from llpgan.evaluation.compare import Comparison, remark
 from llpgan.evaluation.explain import Rise
+from llpgan.evaluation.sets import SetLevel
 from llpgan.report.assess import rates_by_class
 from llpgan.report.content import name_bag
 from llpgan.report.displays import GroupSharesDisplay
 from llpgan.report.drawing import shorten
-from llpgan.report.text import format_count, format_percent
+from llpgan.report.text import format_count, format_percent, format_percent_interval
 
 MOST_ROWS = 2000  # that a page shows; the CSV has all
 
@@ -290,15 +291,63 @@ def history_table(history: Sequence[Mapping[str, float]]) -> DataTable:
 
 
 def calibration_table(scores: LabelScores) -> DataTable:
-    """How sure, how often right, how many."""
+    """Confidence and accuracy of groups of instances."""
     bins = scores.calibration
     return DataTable(
         "calibration",
-        "Instances in groups by how sure the classifier is",
+        "Confidence and accuracy, by labels",
         (
-            Column("Sure", [row.confidence for row in bins], format_percent),
-            Column("Right", [row.accuracy for row in bins], format_percent),
+            Column("Confidence", [row.confidence for row in bins], format_percent),
+            Column("Accuracy", [row.accuracy for row in bins], format_percent),
             Column("Instances", [row.n for row in bins], format_count),
+        ),
+    )
+
+
+def bag_calibration_table(found: BagCalibration) -> DataTable:
+    """Confidence, and the accuracy that bags show with its interval."""
+    accuracy, half = found.accuracies, 1.96 * found.errors
+    ends = np.clip([accuracy - half, accuracy + half], 0, 1).tolist()
+    return DataTable(
+        "bag_calibration",
+        "Confidence and accuracy, by bags alone",
+        (
+            Column("Confidence", found.confidences.tolist(), format_percent),
+            Column("Accuracy", accuracy.tolist(), _format_share),
+            Column("From", ends[0], format_percent),
+            Column("To", ends[1], format_percent),
+            Column("Share of instances", found.shares.tolist(), format_percent),
+        ),
+    )
+
+
+def sets_table(levels: Sequence[SetLevel]) -> DataTable:
+    """Coverage and sizes of the prediction sets of each level."""
+    measured = [None if each.scores is None else each.scores.coverage for each in levels]
+    coverages = {"Coverage": [each.estimated for each in levels]}
+    if any(found is not None for found in measured):
+        coverages["Coverage on these bags"] = measured
+    return DataTable(
+        "prediction_sets",
+        "Prediction sets by level",
+        (
+            Column("Level", [each.level for each in levels], "{:.0%}".format),
+            *(
+                column
+                for head, found in coverages.items()
+                for column in (
+                    Column(head, [None if each is None else each.value for each in found], format_percent),
+                    Column(
+                        "95 % interval",
+                        ["" if each is None else format_percent_interval(each) for each in found],
+                        is_number=False,
+                    ),
+                )
+            ),
+            Column("Mean size", [each.scores and each.scores.mean_size for each in levels], "{:.2f}".format),
+            Column(
+                "Sets of one class", [each.scores and each.scores.share_single for each in levels], format_percent
+            ),
         ),
     )
 
