@@ -23,6 +23,15 @@ def test_colour_cells_of_the_paper_are_those_that_learn_on_a_cpu_but_for_epochs_
     assert settings("paper") == settings("cpu")
 
 
+@pytest.mark.parametrize("preset", ["paper", "cpu", "layers"])
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.yaml")), ids=lambda path: path.stem)
+def test_networks_on_colour_images_are_named_so_that_new_defaults_change_no_row(path, preset):
+    cells = read_grid(path, preset) if preset in presets_of(path) else []
+    for cell in cells:
+        if cell.dataset in ("cifar10", "svhn", "cifar100") and cell.epochs:
+            assert str(dict(cell.settings).get("classifier")).endswith("_classifier"), cell.title
+
+
 def test_a_block_is_the_product_of_its_lists(tmp_path):
     grid = tmp_path / "grid.yaml"
     grid.write_text(
