@@ -11,7 +11,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from benchmarks.rows import RESULTS, Row, as_table, made_with, write_aside
+from benchmarks.rows import RESULTS, Row, as_table, describe_versions, write_whole
 
 WHOLE_RUNS = [  # their rows are those of the last run; other benchmarks keep their own, cell by cell
     "step_time",
@@ -44,8 +44,8 @@ def main(names: list[str]) -> None:
         rows = run()
         Console().print(as_table(name, rows))
         if name in WHOLE_RUNS:
-            lines = [json.dumps(row | made_with()) + "\n" for row in rows]
-            write_aside(RESULTS / f"{name}.jsonl", "".join(lines))
+            lines = [json.dumps(row | describe_versions()) + "\n" for row in rows]
+            write_whole(RESULTS / f"{name}.jsonl", "".join(lines))
 
 
 def find_run(name: str) -> Callable[[], list[Row]]:

@@ -17,7 +17,7 @@ RESULTS = Path(__file__).parent.parent / "results"
 PACKAGES = ("llpgan", "torch", "numpy", "scikit-learn")
 
 
-def measured_rows(
+def measure_rows(
     path: Path, names: tuple[str, ...], cells: Iterable[tuple[Any, ...]], measure: Callable[..., Row]
 ) -> list[Row]:
     """A row for each cell of a grid, told apart by names; cells that the file has are not measured again."""
@@ -26,34 +26,34 @@ def measured_rows(
     for cell in cells:
         if cell not in done:
             rows.append(dict(zip(names, cell, strict=True)) | measure(*cell))
-            write_aside(path, "".join(json.dumps(row) + "\n" for row in rows))
+            write_whole(path, "".join(json.dumps(row) + "\n" for row in rows))
     return rows
 
 
 def as_markdown(title: str, about: str, rows: list[Row]) -> str:
     """A page with one table."""
-    return f"# {title}\n\n{about}\n\n{table_of(rows)}"
+    return f"# {title}\n\n{about}\n\n{format_table(rows)}"
 
 
-def table_of(rows: list[Row]) -> str:
+def format_table(rows: list[Row]) -> str:
     """A table in Markdown, with a column for each name in the first row."""
     lines = ["| " + " | ".join(rows[0]) + " |", "|---" * len(rows[0]) + "|"]
     lines += ["| " + " | ".join(str(value) for value in row.values()) + " |" for row in rows]
     return "\n".join(lines) + "\n"
 
 
-def made_with() -> Row:
+def describe_versions() -> Row:
     """Versions and machine, which stand beside every figure of speed and memory."""
     return {"versions": {name: version(name) for name in PACKAGES}, "machine": machine()}
 
 
-def write_aside(path: Path, text: str) -> None:
+def write_whole(path: Path, text: str) -> None:
     """Replace a file in one step, so that a kill leaves the old one whole."""
     with replace_file(path) as aside:
         aside.write_text(text, encoding="utf-8")
 
 
-def folder_of(*names: str) -> Path:
+def find_data_folder(*names: str) -> Path:
     """The first folder in ``LLPGAN_DATA``, separated as in PATH, with a file or folder of one of these names."""
     folders = [Path(folder) for folder in os.environ.get("LLPGAN_DATA", "").split(os.pathsep) if folder]
     found = next((folder for folder in folders if any((folder / name).exists() for name in names)), None)

@@ -80,7 +80,7 @@ def reproduce(
         raise ValueError(f"no experiment {name!r}; there are {', '.join(EXPERIMENTS)}")
     cells = _cells(name, preset, epochs)
     folder = Path(out, preset if epochs is None else f"{preset}-epochs-{epochs}")
-    chosen = _chosen(
+    chosen = _select_cells(
         cells,
         dataset=_names(datasets),
         method=_names(methods),
@@ -121,7 +121,7 @@ def _cells(name: str, preset: str, epochs: int | None) -> list[Cell]:
     return [cell.lasting(epochs) for cell in cells]
 
 
-def _chosen(cells: Sequence[Cell], **filters: Sequence[object] | None) -> list[Cell]:
+def _select_cells(cells: Sequence[Cell], **filters: Sequence[object] | None) -> list[Cell]:
     """The cells that all filters let pass; a filter that lets none pass is a mistake."""
     found = list(cells)
     for field, wanted in filters.items():
@@ -141,7 +141,7 @@ def _plan(cells: Sequence[Cell], store: Store) -> Table:
     table = Table("id", "cell", "rows", "epochs", "about", title=title, title_justify="left")
     for cell in cells:
         about = "done" if cell.id in there else format_seconds(costs.seconds(cell))
-        table.add_row(cell.id, cell.title, f"{costs.rows_of(cell):,}", str(cell.epochs or ""), about)
+        table.add_row(cell.id, cell.title, f"{costs.count_rows(cell):,}", str(cell.epochs or ""), about)
     return table
 
 

@@ -30,7 +30,7 @@ def seconds(cell: Cell) -> float:
     >>> round(seconds(Cell("cifar10", "DLLP", bag_size=16, epochs=16, settings=coarse)))
     2667
     """
-    rows = rows_of(cell)
+    rows = count_rows(cell)
     kind = _kind(cell)
     if cell.method not in ("DLLP", "LLPGAN", "Supervised", "GAN"):
         return _CLASSICAL.get(cell.method, 1.0) * (_COLOUR if kind == "colour" else 1) * rows / 1000
@@ -49,7 +49,7 @@ def _kind(cell: Cell) -> str:
     return "grey" if cell.dataset in _GREY or cell.has_small_network else "colour"
 
 
-def rows_of(cell: Cell) -> int:
+def count_rows(cell: Cell) -> int:
     """How many rows a cell trains on, by what is known of the data set."""
     share = 1 if cell.classes is None else len(cell.classes) / _N_CLASSES.get(cell.dataset, 10)
     rows = round(_ROWS[cell.dataset] * share)

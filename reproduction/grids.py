@@ -26,7 +26,7 @@ _Block = Mapping[str, Any]
 
 def read_grid(path: Path, preset: str) -> list[Cell]:
     """The cells of one preset of a grid, each once, in the file's order."""
-    presets = presets_of(path)
+    presets = read_presets(path)
     if preset not in presets:
         raise ValueError(f"{path.name} has no preset {preset!r}; there are {', '.join(presets)}")
     found: dict[str, Cell] = {}
@@ -37,7 +37,7 @@ def read_grid(path: Path, preset: str) -> list[Cell]:
     return list(found.values())
 
 
-def presets_of(path: Path) -> dict[str, Sequence[_Block]]:
+def read_presets(path: Path) -> dict[str, Sequence[_Block]]:
     """The presets of a grid by name, in the file's order."""
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))

@@ -136,7 +136,7 @@ def _random(data: Data, cell: Cell) -> BagOfRow:
     return random_bags(len(data.labels), _size(cell), cell.draw)
 
 
-def _clustered(data: Data, cell: Cell) -> BagOfRow:
+def _cluster(data: Data, cell: Cell) -> BagOfRow:
     instances = data.instances
     if instances.ndim == 2:  # columns of a table, each with its unit
         shift, scale = robust_scale(instances)
@@ -159,7 +159,7 @@ def _feature(data: Data, cell: Cell) -> BagOfRow:
 BAG_KINDS: dict[str, Callable[[Data, Cell], BagOfRow]] = {
     "random": _random,
     "feature": _feature,
-    "clustered": _clustered,
+    "clustered": _cluster,
     "dirichlet": _dirichlet,
 }
 NOISES: dict[str, Callable[[Bags, float, int], Bags]] = {

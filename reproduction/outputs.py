@@ -201,7 +201,7 @@ def method_colour(label: str, method: str) -> str:
     return COLOURS.get(label, COLOURS.get(method, SOFT))
 
 
-def colours_of(things: Iterable[K]) -> dict[K, str]:
+def assign_colours(things: Iterable[K]) -> dict[K, str]:
     """A colour for each thing, which it then has in every chart of a figure.
 
     >>> colours_of([16, 64])
@@ -222,7 +222,7 @@ def plot_by_epoch(axes: Axes, curves: Sequence[Sequence[float]], colour: str, la
 
 def error_by_epoch(axes: Axes, title: str) -> None:
     """Axes of test errors by epoch."""
-    axes.set(xlabel="epoch", ylabel="test error (%)", title=_in_lines(title))
+    axes.set(xlabel="epoch", ylabel="test error (%)", title=_wrap_title(title))
     axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
     _errors_in_factors(axes)
     axes.legend(fontsize=8)
@@ -233,12 +233,12 @@ def error_by_bag_size(axes: Axes, sizes: Sequence[int], title: str, ylabel: str 
     axes.set_xscale("log", base=2)
     axes.set_xticks(sizes, [str(size) for size in sizes])
     axes.xaxis.set_minor_locator(NullLocator())
-    axes.set(xlabel="bag size", ylabel=ylabel, title=_in_lines(title))
+    axes.set(xlabel="bag size", ylabel=ylabel, title=_wrap_title(title))
     _errors_in_factors(axes)
     axes.legend(fontsize=8)
 
 
-def _in_lines(title: str) -> str:
+def _wrap_title(title: str) -> str:
     r"""A title that is not wider than its chart.
 
     >>> _in_lines("SVHN, classes 0 and 1, random 3,000 rows")

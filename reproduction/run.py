@@ -35,8 +35,8 @@ def measure(cell: Cell, data: Data, checkpoint: Path, tick: Tick) -> Row:
     bags = make_bags(cell, data)
     model = make_estimator(cell, checkpoint)
     started = time.perf_counter()
-    history = _history(_fitted(model, bags, data, cell.snapshots, tick))
-    errors = [row["error"] for row in history] or [error_of(model, data)]
+    history = _history(_fit(model, bags, data, cell.snapshots, tick))
+    errors = [row["error"] for row in history] or [measure_error(model, data)]
     samples = {str(int(epoch["epoch"])): epoch.pop("samples") for epoch in history if "samples" in epoch}
     if samples:
         samples["real"] = as_text(data.test_instances[:N_SAMPLES], like=data.test_instances)
@@ -56,7 +56,7 @@ def measure(cell: Cell, data: Data, checkpoint: Path, tick: Tick) -> Row:
     }
 
 
-def error_of(model: LLPClassifier, data: Data) -> float:
+def measure_error(model: LLPClassifier, data: Data) -> float:
     """The percentage of test instances whose class is missed."""
     return 100 * float(np.mean(model.predict(data.test_instances) != data.test_labels))
 
@@ -75,7 +75,7 @@ def machine() -> Row:
     }
 
 
-def _fitted(model: LLPClassifier, bags: Bags, data: Data, snapshots: Sequence[int], tick: Tick) -> LLPClassifier:
+def _fit(model: LLPClassifier, bags: Bags, data: Data, snapshots: Sequence[int], tick: Tick) -> LLPClassifier:
     from llpgan.methods.deep import DeepClassifier
 
     if not isinstance(model, DeepClassifier):
@@ -83,7 +83,7 @@ def _fitted(model: LLPClassifier, bags: Bags, data: Data, snapshots: Sequence[in
 
     def after_epoch(model: Any) -> dict[str, Any]:
         tick()
-        row: dict[str, Any] = {"error": error_of(model, data)}
+        row: dict[str, Any] = {"error": measure_error(model, data)}
         if snapshots:
             row["samples"] = as_text(model.sample(N_SAMPLES, random_state=0), like=data.test_instances)
         return row
@@ -191,7 +191,7 @@ class Result:
 Results = Sequence[Result]
 
 
-def results_of(rows: Iterable[Row]) -> Results:
+def make_results(rows: Iterable[Row]) -> Results:
     """Results in the order of tables: by data set, method, bag size and draw."""
     found = [Result(_cell(row["cell"]), row) for row in rows]
     return sorted(found, key=lambda result: _place(result.cell))
@@ -308,7 +308,7 @@ class Store:
     def row(self, cell: Cell) -> Row | None:
         """The cell's row, if there is one."""
         path = self._path(cell)
-        return _row_of(path) if path.exists() else self._merged_rows().get(cell.id)
+        return _read_row(path) if path.exists() else self._merged_rows().get(cell.id)
 
     def rows(self, cells: Iterable[Cell]) -> list[Row]:
         """The rows that there are of these cells."""
@@ -317,7 +317,7 @@ class Store:
 
     def all_rows(self) -> dict[str, Row]:
         """All rows by id."""
-        single = map(_row_of, self.rows_folder.glob("[!.]*.json"))
+        single = map(_read_row, self.rows_folder.glob("[!.]*.json"))
         return self._merged_rows() | {row["id"]: row for row in single}
 
     def add(self, cell: Cell, row: Row) -> None:
@@ -328,7 +328,7 @@ class Store:
 
     def merge(self) -> Path:
         """All rows in one sorted file."""
-        with self._locked(self.work_folder / "merge.lock", wait=True):
+        with self._lock(self.work_folder / "merge.lock", wait=True):
             remove_leftovers(self.merged)
             rows = sorted(self.all_rows().values(), key=_order)
             with replace_file(self.merged) as aside:
@@ -342,7 +342,7 @@ class Store:
     @contextmanager
     def taken(self, cell: Cell) -> Iterator[bool]:
         """Whether the cell is this process's to run: nobody else has it, and it has no row."""
-        with self._locked(self.work_folder / f"{cell.id}.lock", wait=False) as mine:
+        with self._lock(self.work_folder / f"{cell.id}.lock", wait=False) as mine:
             if mine:
                 self._clear_up(cell)
             yield mine and self.row(cell) is None
@@ -355,7 +355,7 @@ class Store:
             self.checkpoint(cell).unlink(missing_ok=True)
 
     @contextmanager
-    def _locked(self, path: Path, *, wait: bool) -> Iterator[bool]:
+    def _lock(self, path: Path, *, wait: bool) -> Iterator[bool]:
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("w") as file:  # never deleted: another process may be about to lock it
             mine = False
@@ -368,18 +368,18 @@ class Store:
         if not self.merged.exists():
             return {}
         lines = enumerate(self.merged.read_bytes().splitlines(), start=1)
-        rows = (_parsed(line, f"{self.merged}, line {number}") for number, line in lines)
+        rows = (_parse_row(line, f"{self.merged}, line {number}") for number, line in lines)
         return {row["id"]: row for row in rows}
 
     def _path(self, cell: Cell) -> Path:
         return self.rows_folder / f"{cell.id}.json"
 
 
-def _row_of(path: Path) -> Row:
-    return _parsed(path.read_bytes(), str(path))
+def _read_row(path: Path) -> Row:
+    return _parse_row(path.read_bytes(), str(path))
 
 
-def _parsed(text: bytes, where: str) -> Row:
+def _parse_row(text: bytes, where: str) -> Row:
     try:
         row: Row = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -407,14 +407,14 @@ def run(cells: Sequence[Cell], store: Store, data: str, watcher: Watcher) -> dic
     left, failed = list(cells), dict[str, Exception]()
     while left:
         n_before = len(left)
-        left = [cell for cell in left if not _settled(cell, store, data, watcher, failed)]
+        left = [cell for cell in left if not _settle_cell(cell, store, data, watcher, failed)]
         if left and len(left) == n_before:
             watcher.waits(len(left))
             time.sleep(_LOOK_AGAIN)
     return failed
 
 
-def _settled(cell: Cell, store: Store, data: str, watcher: Watcher, failed: dict[str, Exception]) -> bool:
+def _settle_cell(cell: Cell, store: Store, data: str, watcher: Watcher, failed: dict[str, Exception]) -> bool:
     """Run the cell if it is free; whether there is nothing left to do about it."""
     if (row := store.row(cell)) is not None:
         watcher.has(cell, row)

@@ -6,12 +6,12 @@ from pathlib import Path
 from llpgan.utils.files import replace_file
 from reproduction.outputs import Table, save_figure
 from reproduction.registry import Experiment
-from reproduction.run import Row, results_of
+from reproduction.run import Row, make_results
 
 
 def write_outputs(name: str, experiment: Experiment, rows: Iterable[Row], folder: Path) -> Table:
     """Write ``name`` .md, .csv, .svg and .png into the folder, and give the table."""
-    results = results_of(rows)
+    results = make_results(rows)
     if not results:
         raise ValueError(f"there are no rows of {name} yet: let it run, or look for them in another folder (out)")
     table = experiment.table(results)

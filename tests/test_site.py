@@ -70,11 +70,13 @@ def test_links_that_lead_nowhere_are_found(tools, tmp_path):
 
 def test_the_table_of_methods_is_that_of_the_rows():
     page = which_method.PAGE.read_text(encoding="utf-8")
-    assert which_method.with_table(page, which_method.summary()) == page, "run python -m benchmarks which_method"
-    deep = which_method.with_table(page, which_method.deep_summary(), which_method.DEEP_TABLE)
+    assert which_method.replace_table(page, which_method.summary()) == page, (
+        "run python -m benchmarks which_method"
+    )
+    deep = which_method.replace_table(page, which_method.deep_summary(), which_method.DEEP_TABLE)
     assert deep == page, "run python -m benchmarks which_method"
     with pytest.raises(ValueError, match="must have one table"):
-        which_method.with_table("no table", which_method.summary())
+        which_method.replace_table("no table", which_method.summary())
 
 
 @pytest.mark.parametrize("page", sorted((ROOT / "docs" / "methods").glob("*.md")), ids=lambda page: page.stem)

@@ -23,7 +23,7 @@ from sklearn.preprocessing import StandardScaler
 
 import llpgan
 from benchmarks.accuracy.compare_regret import one_hot
-from benchmarks.rows import RESULTS, Row, as_markdown, folder_of, measured_rows, write_aside
+from benchmarks.rows import RESULTS, Row, as_markdown, find_data_folder, measure_rows, write_whole
 from llpgan.bags import Bags
 from llpgan.data.bagging import random_bags
 from llpgan.evaluation import label_scores
@@ -41,8 +41,8 @@ FROM_LABELS: dict[str, Callable[[], Any]] = {
 def run() -> list[Row]:
     methods = [*FROM_LABELS, *os.environ.get("ADULT_METHODS", ",".join(METHODS)).split(",")]
     cells = ((name, draw) for draw, name in product(DRAWS, methods) if draw == 0 or name not in FROM_LABELS)
-    rows = measured_rows(RESULTS / "adult.jsonl", ("method", "draw"), cells, measured)
-    write_aside(RESULTS / "adult.md", page(rows))
+    rows = measure_rows(RESULTS / "adult.jsonl", ("method", "draw"), cells, measure)
+    write_whole(RESULTS / "adult.md", page(rows))
     return summary(rows)
 
 
@@ -62,10 +62,10 @@ def summary(rows: list[Row]) -> list[Row]:
     """One row per method."""
     methods = [*METHODS, *FROM_LABELS]
     there = {row["method"] for row in rows}
-    return [summarised([row for row in rows if row["method"] == name]) for name in methods if name in there]
+    return [summarize([row for row in rows if row["method"] == name]) for name in methods if name in there]
 
 
-def summarised(rows: list[Row]) -> Row:
+def summarize(rows: list[Row]) -> Row:
     return {
         "method": rows[0]["method"],
         "accuracy (%)": spread([100 * row["accuracy"] for row in rows], 2),
@@ -82,12 +82,12 @@ def spread(values: list[float], digits: int) -> str:
     return mean if len(values) < 2 else f"{mean} ± {statistics.stdev(values):.{digits}f}"
 
 
-def measured(method: str, draw: int) -> Row:
-    train, labels, test, test_labels = encoded()
+def measure(method: str, draw: int) -> Row:
+    train, labels, test, test_labels = load_encoded()
     started = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        probabilities = predicted(method, draw, train, labels, test)
+        probabilities = predict_probabilities(method, draw, train, labels, test)
     scores = label_scores(test_labels, probabilities, np.unique(labels))
     assert scores.auc is not None
     return {
@@ -99,7 +99,7 @@ def measured(method: str, draw: int) -> Row:
     }
 
 
-def predicted(method: str, draw: int, train: Array, labels: Array, test: Array) -> Array:
+def predict_probabilities(method: str, draw: int, train: Array, labels: Array, test: Array) -> Array:
     if method in FROM_LABELS:
         return np.asarray(FROM_LABELS[method]().fit(train, labels).predict_proba(test))
     bags = Bags.from_labels(train, labels, random_bags(len(labels), BAG_SIZE, draw))
@@ -110,9 +110,9 @@ def predicted(method: str, draw: int, train: Array, labels: Array, test: Array) 
 
 
 @cache
-def encoded() -> tuple[Array, Array, Array, Array]:
+def load_encoded() -> tuple[Array, Array, Array, Array]:
     """Rows and labels to learn from, and to test on."""
-    split = load_adult(folder_of("adult.csv.gz", "adult.csv", "adult.data", "adult"))
+    split = load_adult(find_data_folder("adult.csv.gz", "adult.csv", "adult.data", "adult"))
     used = [name for name in split.columns if name != "fnlwgt"]
     train, test = one_hot(split.columns, split.test_columns, used, np.arange(len(split.labels)))
     return train, split.labels, test, split.test_labels

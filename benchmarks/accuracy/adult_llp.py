@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import ShuffleSplit
 
 import llpgan
-from benchmarks.rows import RESULTS, Row, as_markdown, folder_of, measured_rows, write_aside
+from benchmarks.rows import RESULTS, Row, as_markdown, find_data_folder, measure_rows, write_whole
 from llpgan.bags import Bags
 from llpgan.evaluation import label_scores
 
@@ -51,9 +51,9 @@ def run() -> list[Row]:
     methods = os.environ.get("ADULT_LLP_METHODS", ",".join(METHODS)).split(",")
     executions = [int(number) for number in os.environ.get("ADULT_LLP_EXECUTIONS", "0,1,2,3,4").split(",")]
     cells = ((ds, method, execution) for execution, method, ds in product(executions, methods, datasets()))
-    rows = measured_rows(RESULTS / "adult_llp.jsonl", ("dataset", "method", "execution"), cells, measured)
+    rows = measure_rows(RESULTS / "adult_llp.jsonl", ("dataset", "method", "execution"), cells, measured)
     theirs = published(rows)
-    write_aside(RESULTS / "adult_llp.md", page(rows, theirs))
+    write_whole(RESULTS / "adult_llp.md", page(rows, theirs))
     return summary(rows, theirs)
 
 
@@ -205,4 +205,4 @@ def read_rows() -> Rows:
 
 
 def home() -> Path:
-    return folder_of("adult_llp") / "adult_llp"
+    return find_data_folder("adult_llp") / "adult_llp"

@@ -11,7 +11,7 @@ from itertools import product
 
 import numpy as np
 
-from benchmarks.rows import RESULTS, Row, as_markdown, folder_of, measured_rows, write_aside
+from benchmarks.rows import RESULTS, Row, as_markdown, find_data_folder, measure_rows, write_whole
 from llpgan import MarginalLogistic
 from llpgan.evaluation import label_scores
 from llpgan.tables import MarginalTables
@@ -26,8 +26,8 @@ TEST, TRAINING = "test", "a fifth of the training rows"
 
 
 def run() -> list[Row]:
-    cells = [*chosen(), *compared()]
-    rows = measured_rows(RESULTS / "adult_pair_tables.jsonl", NAMES, cells, measured)
+    cells = [*list_cells_of_c(), *list_compared_cells()]
+    rows = measure_rows(RESULTS / "adult_pair_tables.jsonl", NAMES, cells, measure)
     found = summary(rows)
     about = (
         "Normalised log likelihood on Adult's 16,281 test rows, 1 − log loss / entropy of the labels, of "
@@ -39,16 +39,16 @@ def run() -> list[Row]:
         + "; ".join(f"C = {row['C']}: {row['likelihood']:.4f}" for row in rows if row["judged_by"] == TRAINING)
         + "."
     )
-    write_aside(RESULTS / "adult_pair_tables.md", as_markdown("Adult from tables of pairs", about, found))
+    write_whole(RESULTS / "adult_pair_tables.md", as_markdown("Adult from tables of pairs", about, found))
     return found
 
 
-def chosen() -> list[tuple[object, ...]]:
+def list_cells_of_c() -> list[tuple[object, ...]]:
     """The values of C to choose from, judged by training rows that the tables do not count."""
     return [(TRAINING, COLUMNS[0], KNOWN[0], C, 0.0, True, 0) for C in (0.01, 0.03, 0.1)]
 
 
-def compared() -> list[tuple[object, ...]]:
+def list_compared_cells() -> list[tuple[object, ...]]:
     """Exact tables once; noisy ones told and ignored, two draws."""
     exact = [(TEST, columns, known, 0.03, 0.0, True, 0) for columns, known in product(COLUMNS, KNOWN)]
     noisy = [
@@ -60,7 +60,7 @@ def compared() -> list[tuple[object, ...]]:
 
 @cache
 def _data(judged_by: str, columns: str) -> tuple[Columns, Array, Columns, Array]:
-    adult = load_adult(str(folder_of("adult.csv.gz", "adult.csv", "adult.data", "adult")))
+    adult = load_adult(str(find_data_folder("adult.csv.gz", "adult.csv", "adult.data", "adult")))
     names = [
         name
         for name, values in adult.columns.items()
@@ -87,7 +87,7 @@ def _edges(values: Array) -> Array:
     return np.unique(np.append(0.5, np.quantile(positive, np.linspace(0, 1, N_BINS + 1)[1:-1])))
 
 
-def measured(judged_by: str, columns: str, known: str, C: float, sd: float, told: bool, draw: int) -> Row:
+def measure(judged_by: str, columns: str, known: str, C: float, sd: float, told: bool, draw: int) -> Row:
     train, labels, test, test_labels = _data(judged_by, columns)
     tables = MarginalTables.from_rows(train, labels, sd=sd, random_state=draw)
     if not told:

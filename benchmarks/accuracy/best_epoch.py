@@ -11,7 +11,7 @@ from itertools import product
 import numpy as np
 import torch
 
-from benchmarks.rows import RESULTS, Row, as_markdown, measured_rows, write_aside
+from benchmarks.rows import RESULTS, Row, as_markdown, measure_rows, write_whole
 from llpgan import DLLP, LLPGAN
 from llpgan.bags import Bags
 from llpgan.data.bagging import random_bags
@@ -26,20 +26,20 @@ HELD_OUT = 0.2
 def run() -> list[Row]:
     torch.set_num_threads(1)  # small networks: a second thread only waits
     cells = ((method, size, seed) for seed, size, method in product(SEEDS, BAG_SIZES, METHODS))
-    rows = measured_rows(RESULTS / "best_epoch.jsonl", ("method", "bag_size", "seed"), cells, measured)
-    summary = [summarised(rows, method, size) for method, size in product(METHODS, BAG_SIZES)]
-    summary.append(summarised(rows, None, None))
+    rows = measure_rows(RESULTS / "best_epoch.jsonl", ("method", "bag_size", "seed"), cells, measure)
+    summary = [summarize(rows, method, size) for method, size in product(METHODS, BAG_SIZES)]
+    summary.append(summarize(rows, None, None))
     about = (
         "Test accuracy (%) on digits, mean over five seeds, of the epoch that the held-out fifth of the bags "
         "chooses (the last within one standard error of the least loss), of the epoch of the least loss on them, "
         "of the last epoch, and of the best epoch by the test labels themselves, which no one has; made "
         "from `best_epoch.jsonl`."
     )
-    write_aside(RESULTS / "best_epoch.md", as_markdown("The best epoch without labels", about, summary))
+    write_whole(RESULTS / "best_epoch.md", as_markdown("The best epoch without labels", about, summary))
     return summary
 
 
-def measured(method: str, bag_size: int, seed: int) -> Row:
+def measure(method: str, bag_size: int, seed: int) -> Row:
     digits = load_digits(seed)
     bags = Bags.from_labels(digits.instances, digits.labels, random_bags(len(digits.labels), bag_size, seed))
     order = np.random.default_rng(seed).permutation(bags.n_bags)
@@ -58,7 +58,7 @@ def measured(method: str, bag_size: int, seed: int) -> Row:
     }
 
 
-def summarised(rows: list[Row], method: str | None, bag_size: int | None) -> Row:
+def summarize(rows: list[Row], method: str | None, bag_size: int | None) -> Row:
     """Of one cell of the table, or of all rows."""
     found = [r for r in rows if method is None or (r["method"], r["bag_size"]) == (method, bag_size)]
     chosen = [100 * row["test_accuracy"][row["chosen_epoch"] - 1] for row in found]

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from sklearn.metrics import log_loss
 
-from benchmarks.rows import RESULTS, Row, folder_of, made_with, measured_rows
+from benchmarks.rows import RESULTS, Row, describe_versions, find_data_folder, measure_rows
 from llpgan import DLLP, Bags
 from llpgan.methods.calibration import apply_temperature
 from llpgan.utils.arrays import Array
@@ -23,12 +23,12 @@ TEMPERATURES = np.geomspace(0.5, 10, 61)
 
 def run() -> list[Row]:
     cells = product(("fashion-mnist",), EPOCHS, (0, 1))
-    return measured_rows(RESULTS / "calibrated_images.jsonl", ("data", "bag_size", "seed"), cells, measured)
+    return measure_rows(RESULTS / "calibrated_images.jsonl", ("data", "bag_size", "seed"), cells, measure)
 
 
-def measured(data: str, bag_size: int, seed: int) -> Row:
+def measure(data: str, bag_size: int, seed: int) -> Row:
     torch.set_num_threads(1)
-    split = IMAGE_DATASETS[data](folder_of(data) / data)
+    split = IMAGE_DATASETS[data](find_data_folder(data) / data)
     rows = np.random.default_rng(seed).permutation(len(split.labels))[: N_BAGS * bag_size]
     bags = Bags.from_labels(split.instances[rows], split.labels[rows], groups=np.arange(len(rows)) // bag_size)
     model = DLLP(epochs=EPOCHS[bag_size], validation_fraction=HELD_OUT, random_state=seed).fit_bags(bags)
@@ -48,5 +48,5 @@ def measured(data: str, bag_size: int, seed: int) -> Row:
         "log_loss": loss(predicted),
         "temperature": round(model.temperature_, 2),
         "best": {"temperature": round(best, 2), "log_loss": by_temperature[best]},
-        **made_with(),
+        **describe_versions(),
     }

@@ -20,7 +20,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import softmax
 
 from benchmarks.accuracy import sets_from_bags
-from benchmarks.rows import RESULTS, Row, as_markdown, folder_of, measured_rows, write_aside
+from benchmarks.rows import RESULTS, Row, as_markdown, find_data_folder, measure_rows, write_whole
 from llpgan import DLLP, Bags
 from llpgan.evaluation import Calibrator, estimate_calibration, fit_calibrator, label_scores
 from llpgan.evaluation.calibrate import KINDS, log_odds, temperature_calibrator
@@ -33,8 +33,8 @@ TRAINED_ON, BAG_SIZE, EPOCHS = 4_000, 16, 20
 
 
 def run() -> list[Row]:
-    rows = measured_rows(
-        RESULTS / "calibration_from_bags.jsonl", ("problem", "bag_size"), product(PROBLEMS, SIZES), measured
+    rows = measure_rows(
+        RESULTS / "calibration_from_bags.jsonl", ("problem", "bag_size"), product(PROBLEMS, SIZES), measure
     )
     about = (
         f"Bags of {N_ROWS:,} rows, drawn from up to {POPULATION:,} that the classifier was not trained on, "
@@ -52,7 +52,7 @@ def run() -> list[Row]:
             loss, error = row[name]
             shown[name] = f"{loss:.3f} / {error:.3f}"
         found.append(shown | {"holds": f"{row['holds']:.0%}", "width": f"{row['width']:.3f}"})
-    write_aside(RESULTS / "calibration_from_bags.md", as_markdown("Calibration from random bags", about, found))
+    write_whole(RESULTS / "calibration_from_bags.md", as_markdown("Calibration from random bags", about, found))
     return rows
 
 
@@ -62,14 +62,14 @@ def predictions(problem: str) -> tuple[Array, Array]:
     if problem != NETWORK:
         probabilities, labels = sets_from_bags.predictions(problem)
         return probabilities[:POPULATION], labels[:POPULATION]
-    images = load_mnist(folder_of("mnist"))
+    images = load_mnist(find_data_folder("mnist"))
     X, y = images.instances[:TRAINED_ON], images.labels[:TRAINED_ON]
     bags = Bags.from_labels(X, y, np.arange(TRAINED_ON) // BAG_SIZE)
     model = DLLP(epochs=EPOCHS, random_state=0).fit_bags(bags)
     return model.predict_encoded(images.test_instances), images.test_labels
 
 
-def measured(problem: str, bag_size: int) -> Row:
+def measure(problem: str, bag_size: int) -> Row:
     probabilities, labels = predictions(problem)
     classes = np.arange(probabilities.shape[1])
     before = label_scores(labels, probabilities, classes)

@@ -11,7 +11,7 @@ from typing import Any
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from benchmarks.rows import RESULTS, Row, as_markdown, measured_rows, write_aside
+from benchmarks.rows import RESULTS, Row, as_markdown, measure_rows, write_whole
 from llpgan import AlternatingMeanMap, AlterSVM, Bags, ConvSVM, InvCal, LaplacianMeanMap, MeanMap
 from llpgan.data.bagging import random_bags
 from llpgan.methods.base import LLPClassifier
@@ -35,17 +35,17 @@ METHODS: dict[str, LLPClassifier] = {
 
 def run() -> list[Row]:
     cells = product(METHODS, BAG_SIZES, SEEDS)
-    rows = measured_rows(RESULTS / "classical_digits.jsonl", ("method", "bag_size", "seed"), cells, measured)
+    rows = measure_rows(RESULTS / "classical_digits.jsonl", ("method", "bag_size", "seed"), cells, measure)
     summary = [
         {"method": method} | {f"bags of {size}": accuracies(rows, method, size) for size in BAG_SIZES}
         for method in METHODS
     ]
     about = "Test accuracy of odd against even, default settings; made from `classical_digits.jsonl`."
-    write_aside(RESULTS / "classical_digits.md", as_markdown("Digits, odd against even", about, summary))
+    write_whole(RESULTS / "classical_digits.md", as_markdown("Digits, odd against even", about, summary))
     return summary
 
 
-def measured(method: str, bag_size: int, seed: int) -> Row:
+def measure(method: str, bag_size: int, seed: int) -> Row:
     bags, pixels, odd = odd_against_even(bag_size, seed)
     model = clone(METHODS[method]).fit_bags(bags)
     return {"accuracy": model.score(pixels, odd), "settings": repr(model)}

@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from benchmarks.rows import RESULTS, Row, as_markdown, folder_of, measured_rows, write_aside
+from benchmarks.rows import RESULTS, Row, as_markdown, find_data_folder, measure_rows, write_whole
 from llpgan import DLLP, AlternatingMeanMap, InvCal, LaplacianMeanMap, MeanMap
 from llpgan.bags import Bags
 from llpgan.data.bagging import feature_bags, into_bags, random_bags
@@ -40,7 +40,7 @@ class Problem(NamedTuple):
 def run() -> list[Row]:
     torch.set_num_threads(1)  # small networks: a second thread only waits
     cells = [(name, seed) for seed in SEEDS for name in PROBLEMS if seed == 0 or name != "election"]
-    rows = measured_rows(RESULTS / "compare_regret.jsonl", ("problem", "seed"), cells, measured)
+    rows = measure_rows(RESULTS / "compare_regret.jsonl", ("problem", "seed"), cells, measured)
     summary = [summarised(rows, name) for name in [*PROBLEMS, None]]
     about = (
         "True accuracy (%) of the method that `compare` chooses by the cross-entropy of held-out bags (5 folds), "
@@ -50,7 +50,7 @@ def run() -> list[Row]:
         f"training digits, {ADULT_ROWS} rows of Adult, every third person of the election; to judge by: all test "
         f"rows, all people. Made from `compare_regret.jsonl`.\n\nMean regret of runs, in points: {by_rule(rows)}."
     )
-    write_aside(RESULTS / "compare_regret.md", as_markdown("Choosing a method without labels", about, summary))
+    write_whole(RESULTS / "compare_regret.md", as_markdown("Choosing a method without labels", about, summary))
     return summary
 
 
@@ -110,7 +110,7 @@ def adult_by_work(seed: int) -> Problem:
 
 
 def adult(seed: int, bagged: Callable[[dict[str, Array], Array], Array], without: tuple[str, ...] = ()) -> Problem:
-    split = load_adult(folder_of("adult.csv.gz", "adult.csv", "adult.data", "adult"))
+    split = load_adult(find_data_folder("adult.csv.gz", "adult.csv", "adult.data", "adult"))
     rows = np.sort(np.random.default_rng(seed).permutation(len(split.labels))[:ADULT_ROWS])
     used = [name for name in split.columns if name not in (*without, "fnlwgt")]
     train, test = one_hot(split.columns, split.test_columns, used, rows)

@@ -9,7 +9,7 @@ from itertools import product
 
 import torch
 
-from benchmarks.rows import RESULTS, Row, as_markdown, measured_rows, write_aside
+from benchmarks.rows import RESULTS, Row, as_markdown, measure_rows, write_whole
 from llpgan import DLLP, LLPGAN
 from llpgan.data.bagging import random_bags
 from reproduction.datasets import load_digits
@@ -22,14 +22,14 @@ SEEDS = range(5)
 def run() -> list[Row]:
     torch.set_num_threads(1)  # small networks: a second thread only waits
     cells = ((method, size, seed) for seed, size, method in product(SEEDS, BAG_SIZES, METHODS))
-    rows = measured_rows(RESULTS / "digits.jsonl", ("method", "bag_size", "seed"), cells, measured)
-    summary = [summarised(rows, method, size) for method, size in product(METHODS, BAG_SIZES)]
+    rows = measure_rows(RESULTS / "digits.jsonl", ("method", "bag_size", "seed"), cells, measure)
+    summary = [summarize(rows, method, size) for method, size in product(METHODS, BAG_SIZES)]
     about = "Test accuracy, default settings; made from `digits.jsonl`. Bags of one are supervised learning."
-    write_aside(RESULTS / "digits.md", as_markdown("Digits", about, summary))
+    write_whole(RESULTS / "digits.md", as_markdown("Digits", about, summary))
     return summary
 
 
-def measured(method: str, bag_size: int, seed: int) -> Row:
+def measure(method: str, bag_size: int, seed: int) -> Row:
     digits = load_digits(seed)
     model = METHODS[method](random_state=seed)
     model.fit(digits.instances, digits.labels, groups=random_bags(len(digits.labels), bag_size, seed))
@@ -39,7 +39,7 @@ def measured(method: str, bag_size: int, seed: int) -> Row:
     }
 
 
-def summarised(rows: list[Row], method: str, bag_size: int) -> Row:
+def summarize(rows: list[Row], method: str, bag_size: int) -> Row:
     found = [100 * r["accuracy"] for r in rows if (r["method"], r["bag_size"]) == (method, bag_size)]
     return {
         "method": method,

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.accuracy.new_zealand import OTHERS, District, inside, wrong_cells
-from benchmarks.rows import RESULTS, Row, as_markdown, measured_rows, write_aside
+from benchmarks.rows import RESULTS, Row, as_markdown, measure_rows, write_whole
 from llpgan.ecological import GroupCounts, shares_from_counts
 from llpgan.ecological.cells import softmax
 
@@ -20,13 +20,13 @@ N_UNITS, N_GROUPS, N_OUTCOMES = 60, 4, 4
 
 def run() -> list[Row]:
     path = RESULTS / "ecological_simulation.jsonl"
-    rows = measured_rows(path, ("shift", "lean", "seed"), product(SHIFTS, LEANS, SEEDS), measured)
-    write_aside(RESULTS / "ecological_simulation.md", page(rows))
+    rows = measure_rows(path, ("shift", "lean", "seed"), product(SHIFTS, LEANS, SEEDS), measure)
+    write_whole(RESULTS / "ecological_simulation.md", page(rows))
     return summary(rows)
 
 
-def measured(shift: float, lean: float, seed: int) -> Row:
-    counts, truth = simulated(shift, lean, np.random.default_rng(seed))
+def measure(shift: float, lean: float, seed: int) -> Row:
+    counts, truth = simulate(shift, lean, np.random.default_rng(seed))
     shares, sizes = shares_from_counts(counts), counts.groups.sum(axis=0)[:, None]
     tables = {"minimum_information": shares.shares} | {name: method(counts) for name, method in OTHERS.items()}
     return {
@@ -35,7 +35,7 @@ def measured(shift: float, lean: float, seed: int) -> Row:
     }
 
 
-def simulated(shift: float, lean: float, rng: np.random.Generator) -> District:
+def simulate(shift: float, lean: float, rng: np.random.Generator) -> District:
     """Units of about 400 people, with outcomes drawn for each person.
 
     The logits of all groups of a unit are shifted by chance, with a standard deviation of ``shift``, and towards

@@ -15,7 +15,7 @@ import torch
 
 import llpgan
 from benchmarks.accuracy.methods_since import LATER
-from benchmarks.rows import RESULTS, Row, as_markdown, measured_rows, write_aside
+from benchmarks.rows import RESULTS, Row, as_markdown, measure_rows, write_whole
 from llpgan.cli.commands import predict_from_votes
 from llpgan.data.election import Election, load_election
 from llpgan.evaluation import bag_scores, label_scores
@@ -32,12 +32,12 @@ def run() -> list[Row]:
     named = os.environ.get("ELECTION_METHODS")
     quick_first = named.split(",") if named else [EVERY_VOTE, *reversed(COMPARED)]
     cells = ((method, seed) for seed, method in product(SEEDS, quick_first) if seed == 0 or is_random(method))
-    return shown(measured_rows(RESULTS / "election.jsonl", ("method", "seed"), cells, measured))
+    return write_page(measure_rows(RESULTS / "election.jsonl", ("method", "seed"), cells, measure))
 
 
-def shown(rows: list[Row]) -> list[Row]:
+def write_page(rows: list[Row]) -> list[Row]:
     """The table of what is measured so far, on its page."""
-    write_aside(RESULTS / "election.md", page(rows))
+    write_whole(RESULTS / "election.md", page(rows))
     return summary(rows)
 
 
@@ -57,7 +57,7 @@ def page(rows: list[Row]) -> str:
 def summary(rows: list[Row]) -> list[Row]:
     """A row a method, of those that are measured."""
     there = {row["method"] for row in rows}
-    return [summarised(rows, method) for method in (*COMPARED, EVERY_VOTE) if method in there]
+    return [summarize(rows, method) for method in (*COMPARED, EVERY_VOTE) if method in there]
 
 
 def is_random(method: str) -> bool:
@@ -65,11 +65,11 @@ def is_random(method: str) -> bool:
     return method in METHODS and "random_state" in inspect.signature(getattr(llpgan, method)).parameters
 
 
-def measured(method: str, seed: int) -> Row:
+def measure(method: str, seed: int) -> Row:
     election = load_election()
     started = time.perf_counter()
     try:
-        probabilities, settings = predicted(method, seed, election)
+        probabilities, settings = predict_probabilities(method, seed, election)
     except MemoryError as error:
         return {"refused": str(error)}
     scores = label_scores(election.votes, probabilities, election.bags.classes)
@@ -85,7 +85,7 @@ def measured(method: str, seed: int) -> Row:
     }
 
 
-def predicted(method: str, seed: int, election: Election) -> tuple[Array, dict[str, str]]:
+def predict_probabilities(method: str, seed: int, election: Election) -> tuple[Array, dict[str, str]]:
     """Probabilities from the 51 results, or from every vote, and the method's settings."""
     if method == EVERY_VOTE:
         return predict_from_votes(election), {}
@@ -94,7 +94,7 @@ def predicted(method: str, seed: int, election: Election) -> tuple[Array, dict[s
     return probabilities, {name: repr(value) for name, value in model.get_params().items()}
 
 
-def summarised(rows: list[Row], method: str) -> Row:
+def summarize(rows: list[Row], method: str) -> Row:
     found = [row for row in rows if row["method"] == method]
     if "refused" in found[0]:
         return {

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from benchmarks.rows import RESULTS, Row, as_markdown, measured_rows, write_aside
+from benchmarks.rows import RESULTS, Row, as_markdown, measure_rows, write_whole
 from llpgan import BagLogistic, Bags, Columns
 from llpgan.data import election
 from llpgan.ecological.counts import clipped_rates
@@ -43,14 +43,14 @@ _LARGE, _YEARS = 0.02, 15  # of all people: the groups that are judged; ages are
 def run() -> list[Row]:
     cells = product(FEATURES, RESULTS_OF_STATES, GROUPS)
     path = RESULTS / "election_groups.jsonl"
-    rows = measured_rows(path, ("features", "results", "by"), cells, measured)
-    write_aside(RESULTS / "election_groups.md", page(rows))
+    rows = measure_rows(path, ("features", "results", "by"), cells, measure)
+    write_whole(RESULTS / "election_groups.md", page(rows))
     return summary(rows)
 
 
-def measured(features: str, results: str, by: str) -> Row:
+def measure(features: str, results: str, by: str) -> Row:
     """Mean errors of the share of Trump's voters over groups, and how many intervals hold the truth."""
-    bags, probabilities, people, voted = predicted(features, results)
+    bags, probabilities, people, voted = predict_people(features, results)
     index, groups = group_rows(open_rows(people), by.split(","))
     shares = estimate_row_shares(bags, probabilities, index, groups)
     sizes, place = shares.sizes, shares.outcomes.index("trump")
@@ -73,7 +73,7 @@ def measured(features: str, results: str, by: str) -> Row:
 
 
 @cache
-def predicted(features: str, results: str) -> tuple[Bags, NDArray[Any], pa.Table, NDArray[Any]]:
+def predict_people(features: str, results: str) -> tuple[Bags, NDArray[Any], pa.Table, NDArray[Any]]:
     """Bags, predictions, people with coarse ages, and who voted for Trump."""
     known = election.load_election()
     columns, people = Columns(drop=list(FEATURES[features])), known.people
@@ -93,12 +93,12 @@ def summary(rows: list[Row]) -> list[Row]:
     found = []
     for features, results in product(FEATURES, RESULTS_OF_STATES):
         part = [row for row in rows if (row["features"], row["results"]) == (features, results)]
-        found += [_summarised(features, results, "all of these", part)] if part else []
-        found += [_summarised(features, results, row["by"], [row]) for row in part]
+        found += [_summarize(features, results, "all of these", part)] if part else []
+        found += [_summarize(features, results, row["by"], [row]) for row in part]
     return found
 
 
-def _summarised(features: str, results: str, by: str, rows: Sequence[Row]) -> Row:
+def _summarize(features: str, results: str, by: str, rows: Sequence[Row]) -> Row:
     groups = [row["groups"] for row in rows]
 
     def mean(figure: str) -> str:

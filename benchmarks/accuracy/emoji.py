@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 from sklearn.metrics import log_loss
 
-from benchmarks.rows import RESULTS, Row, folder_of, made_with, measured_rows
+from benchmarks.rows import RESULTS, Row, describe_versions, find_data_folder, measure_rows
 from llpgan import DLLP, LLPGAN
 from llpgan.bags import Bags
 
@@ -30,10 +30,10 @@ _TOOLS = (0x1F33E, 0x1F373, 0x1F393, 0x1F3A4, 0x1F3A8, 0x1F3EB, 0x1F3ED, 0x1F4BB
 
 def run() -> list[Row]:
     cells = product(("DLLP",), (64,), (0,))
-    return measured_rows(RESULTS / "emoji.jsonl", ("method", "pixels", "seed"), cells, measured)
+    return measure_rows(RESULTS / "emoji.jsonl", ("method", "pixels", "seed"), cells, measure)
 
 
-def measured(method: str, pixels: int, seed: int) -> Row:
+def measure(method: str, pixels: int, seed: int) -> Row:
     images, labels = emoji(pixels, np.random.default_rng(seed))
     trained, unseen = slice(N_TRAINED), slice(N_TRAINED, None)
     bags = Bags.from_labels(images[trained], labels[trained], groups=np.arange(N_TRAINED) // BAG_SIZE)
@@ -52,13 +52,13 @@ def measured(method: str, pixels: int, seed: int) -> Row:
         "log_loss_uncalibrated": round(float(log_loss(labels[unseen], sure / sure.sum(1, keepdims=True))), 3),
         "temperature": round(model.temperature_, 2),
         "cpu_seconds": round(seconds),
-        **made_with(),
+        **describe_versions(),
     }
 
 
 def emoji(pixels: int, rng: np.random.Generator) -> tuple[NDArray[np.uint8], NDArray[np.str_]]:
     """Images as bytes ``(N, 3, pixels, pixels)`` and their classes, in a random order."""
-    font = ImageFont.truetype(str(folder_of(FONT) / FONT), STRIKE)
+    font = ImageFont.truetype(str(find_data_folder(FONT) / FONT), STRIKE)
     groups = {
         "people": _people(),
         "nature": _characters(_NATURE),
@@ -69,7 +69,7 @@ def emoji(pixels: int, rng: np.random.Generator) -> tuple[NDArray[np.uint8], NDA
     for name, texts in groups.items():
         seen = set()
         for text in texts:
-            image = _rendered(text, font, pixels)
+            image = _render(text, font, pixels)
             if image is not None and (content := image.tobytes()) not in seen:
                 seen.add(content)
                 found.append((image, name))
@@ -92,7 +92,7 @@ def _flags() -> Iterable[str]:
     return (chr(first) + chr(second) for first, second in product(letters, letters))
 
 
-def _rendered(text: str, font: ImageFont.FreeTypeFont, pixels: int) -> NDArray[np.uint8] | None:
+def _render(text: str, font: ImageFont.FreeTypeFont, pixels: int) -> NDArray[np.uint8] | None:
     """The emoji on white, or None if the font has none: it then draws nothing, or more than one."""
     if font.getlength(text) > 1.5 * font.getlength("\U0001f600"):
         return None
@@ -103,6 +103,6 @@ def _rendered(text: str, font: ImageFont.FreeTypeFont, pixels: int) -> NDArray[n
 
 
 if __name__ == "__main__":
-    measured_rows(
-        RESULTS / "emoji.jsonl", ("method", "pixels", "seed"), [(sys.argv[1], int(sys.argv[2]), 0)], measured
+    measure_rows(
+        RESULTS / "emoji.jsonl", ("method", "pixels", "seed"), [(sys.argv[1], int(sys.argv[2]), 0)], measure
     )

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.rows import RESULTS, Row, as_markdown, measured_rows, write_aside
+from benchmarks.rows import RESULTS, Row, as_markdown, measure_rows, write_whole
 from llpgan.evaluation.intervals import jackknife
 from llpgan.evaluation.without_labels import Pairs, label_mean
 
@@ -24,19 +24,19 @@ Array = NDArray[Any]
 
 def run() -> list[Row]:
     cells = product(CLASSES, SIZES, N_BAGS, ACCURACIES)
-    rows = measured_rows(RESULTS / "label_free_simulation.jsonl", NAMES, cells, measured)
-    summary = [summarised(rows, n_bags, accuracy) for n_bags, accuracy in product(N_BAGS, ACCURACIES)]
+    rows = measure_rows(RESULTS / "label_free_simulation.jsonl", NAMES, cells, measure)
+    summary = [summarize(rows, n_bags, accuracy) for n_bags, accuracy in product(N_BAGS, ACCURACIES)]
     about = (
         f"Simulated bags, {REPETITIONS} repetitions a cell, over 2, 3 and 10 classes and bags of 16, 64 and 256; "
         "made from `label_free_simulation.jsonl`. *Bias* in standard errors of the mean over repetitions: beyond "
         "±2 in one cell of twenty by chance. *Covers*: how often the 95 % interval holds the truth. *EasyLLP* is "
         "the standard deviation of the same estimate without what sharpens it."
     )
-    write_aside(RESULTS / "label_free_simulation.md", as_markdown("Accuracy without labels", about, summary))
+    write_whole(RESULTS / "label_free_simulation.md", as_markdown("Accuracy without labels", about, summary))
     return summary
 
 
-def measured(n_classes: int, bag_size: int, n_bags: int, accuracy: float) -> Row:
+def measure(n_classes: int, bag_size: int, n_bags: int, accuracy: float) -> Row:
     rng = np.random.default_rng(zlib.crc32(repr((n_classes, bag_size, n_bags, accuracy)).encode()))
     values, plain, held, widths = [], [], 0, []
     joint = joint_law(n_classes, accuracy, rng)
@@ -77,7 +77,7 @@ def easy_llp(counts: Array, sums: Array, bag_size: int) -> float:
     return float((sums * (counts - (bag_size - 1) * prior)).sum() / (bag_size * len(counts)))
 
 
-def summarised(rows: list[Row], n_bags: int, accuracy: float) -> Row:
+def summarize(rows: list[Row], n_bags: int, accuracy: float) -> Row:
     found = [row for row in rows if (row["bags"], row["accuracy"]) == (n_bags, accuracy)]
     biases = [row["bias"] / row["standard_error_of_bias"] for row in found]
     return {

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.datasets import load_digits
 
-from benchmarks.rows import RESULTS, Row, as_markdown, folder_of, measured_rows, write_aside
+from benchmarks.rows import RESULTS, Row, as_markdown, find_data_folder, measure_rows, write_whole
 from llpgan import MeanMap
 from llpgan.bags import Bags
 from llpgan.evaluation import estimate_accuracy, randomness_test
@@ -43,11 +43,11 @@ SETTINGS = {
 
 
 def run() -> list[Row]:
-    rows = measured_rows(
-        RESULTS / "label_free_real.jsonl", ("setting", "draw"), product(SETTINGS, DRAWS), measured
+    rows = measure_rows(RESULTS / "label_free_real.jsonl", ("setting", "draw"), product(SETTINGS, DRAWS), measure)
+    tests = measure_rows(
+        RESULTS / "randomness_test.jsonl", ("bags", "draw"), product(BAGS, TESTS), test_randomness
     )
-    tests = measured_rows(RESULTS / "randomness_test.jsonl", ("bags", "draw"), product(BAGS, TESTS), tested)
-    summary = [summarised(rows, setting) for setting in SETTINGS]
+    summary = [summarize(rows, setting) for setting in SETTINGS]
     about = (
         "Estimated from held-out random bags without their labels, against the accuracy that their labels show; "
         f"{len(DRAWS)} draws of rows and bags each; made from `label_free_real.jsonl`. *Error* is that of the "
@@ -58,12 +58,12 @@ def run() -> list[Row]:
     recognised = [alarms(tests, bags) for bags in BAGS]
     page = as_markdown("Accuracy without labels, real data", about, summary)
     about = f"How often the bags are called not random, in {len(TESTS)} draws; made from `randomness_test.jsonl`."
-    write_aside(RESULTS / "label_free_real.md", page + "\n" + as_markdown("Are bags random?", about, recognised))
+    write_whole(RESULTS / "label_free_real.md", page + "\n" + as_markdown("Are bags random?", about, recognised))
     plot(rows)
     return summary
 
 
-def measured(setting: str, draw: int) -> Row:
+def measure(setting: str, draw: int) -> Row:
     data, method, size, n_train, n_held_out = SETTINGS[setting]
     instances, labels = TABLES[data]()
     order = np.random.default_rng(draw).permutation(len(labels))
@@ -86,7 +86,7 @@ def digits() -> tuple[Array, Array]:
 
 @cache
 def adult_table() -> tuple[dict[str, Array], Array]:
-    found = load_adult(folder_of("adult.csv.gz", "adult.csv", "adult.data", "adult"))
+    found = load_adult(find_data_folder("adult.csv.gz", "adult.csv", "adult.data", "adult"))
     columns = {name: np.concatenate([found.columns[name], found.test_columns[name]]) for name in found.columns}
     return columns, np.concatenate([found.labels, found.test_labels])
 
@@ -103,7 +103,7 @@ def adult() -> tuple[Array, Array]:
 @cache
 def mnist() -> tuple[Array, Array]:
     """Every second pixel of each row and column, which a quick classifier can do with."""
-    found = load_mnist(folder_of("mnist"))
+    found = load_mnist(find_data_folder("mnist"))
     images = np.concatenate([found.instances, found.test_instances])[:, 0, ::2, ::2]
     return images.reshape(len(images), -1).astype(np.float32), np.concatenate([found.labels, found.test_labels])
 
@@ -111,7 +111,7 @@ def mnist() -> tuple[Array, Array]:
 TABLES: dict[str, Callable[[], tuple[Array, Array]]] = {"digits": digits, "adult": adult, "mnist": mnist}
 
 
-def tested(bags: str, draw: int) -> Row:
+def test_randomness(bags: str, draw: int) -> Row:
     found = randomness_test(BAGS[bags](np.random.default_rng(draw)), permutations=PERMUTATIONS, random_state=draw)
     return {"p": found.p_value, "p_features": found.p_features, "p_proportions": found.p_proportions}
 
@@ -164,7 +164,7 @@ BAGS: dict[str, Callable[[np.random.Generator], Bags]] = {
 }
 
 
-def summarised(rows: list[Row], setting: str) -> Row:
+def summarize(rows: list[Row], setting: str) -> Row:
     found = [row for row in rows if row["setting"] == setting]
     errors = np.array([row["estimate"] - row["truth"] for row in found])
     return {

@@ -10,7 +10,7 @@ from itertools import product
 
 import numpy as np
 
-from benchmarks.rows import RESULTS, Row, as_markdown, measured_rows, write_aside
+from benchmarks.rows import RESULTS, Row, as_markdown, measure_rows, write_whole
 from llpgan import BagLogistic, Bags
 from llpgan.data.election import load_election
 from llpgan.evaluation import label_scores
@@ -24,19 +24,19 @@ FORMS, N_LABELLED, DRAWS = ("51 results", "100 voters", "both, weight 1", BOTH),
 
 def run() -> list[Row]:
     cells = product(FORMS, DRAWS)
-    rows = measured_rows(RESULTS / "labelled_beside_bags.jsonl", ("known", "draw"), cells, measured)
-    found = [summarised(rows, form) for form in FORMS]
+    rows = measure_rows(RESULTS / "labelled_beside_bags.jsonl", ("known", "draw"), cells, measure)
+    found = [summarize(rows, form) for form in FORMS]
     about = (
         "BagLogistic with default settings on the election of 2016; judged by the votes of all people but the 100 "
         "whose votes are drawn to be known. Mean and standard deviation over five draws. Weight: how much a voter "
         "counts, where a state counts one; chosen by cross-validation on the 100 voters (`choose_label_weight`). "
         "The rule that chooses was settled after draws 0 and 1 had been looked at; the others confirm it."
     )
-    write_aside(RESULTS / "labelled_beside_bags.md", as_markdown("Labels beside bags", about, found))
+    write_whole(RESULTS / "labelled_beside_bags.md", as_markdown("Labels beside bags", about, found))
     return found
 
 
-def measured(known: str, draw: int) -> Row:
+def measure(known: str, draw: int) -> Row:
     election = load_election()
     bags, votes = election.bags, election.votes
     chosen = np.sort(np.random.default_rng(draw).choice(len(votes), N_LABELLED, replace=False))
@@ -66,7 +66,7 @@ def _weight(bags: Bags, rows: Array, votes: Array, draw: int) -> float:
     return choose_label_weight(method, bags, rows, votes, weights=WEIGHTS, random_state=draw).weight
 
 
-def summarised(rows: list[Row], form: str) -> Row:
+def summarize(rows: list[Row], form: str) -> Row:
     found = [row for row in rows if row["known"] == form]
     return {
         "known": form,

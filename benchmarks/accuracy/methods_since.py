@@ -19,8 +19,8 @@ from typing import Any
 import torch
 from sklearn.base import clone
 
-from benchmarks.accuracy.adult import encoded as encoded_adult
-from benchmarks.rows import RESULTS, Row, folder_of, measured_rows, table_of, write_aside
+from benchmarks.accuracy.adult import load_encoded as encoded_adult
+from benchmarks.rows import RESULTS, Row, find_data_folder, format_table, measure_rows, write_whole
 from benchmarks.settings.fashion_settings import lenet
 from llpgan import DLLP, DSQ, LLPDC, LLPFC, LLPGAN, LLPVAT, ROT, Bags, CountLLP, MixBag, MomentMatching
 from llpgan.data.bagging import dirichlet_bags, feature_bags, into_bags, random_bags
@@ -67,7 +67,7 @@ class Problem:
     settings: Mapping[str, Any] = field(default_factory=dict)
 
 
-def of_split(load: Callable[[int], Split], bag_size: int, seed: int) -> tuple[Bags, Array, Array]:
+def make_bags_of_split(load: Callable[[int], Split], bag_size: int, seed: int) -> tuple[Bags, Array, Array]:
     split = load(seed)
     groups = random_bags(len(split.labels), bag_size, seed)
     return into_bags(split.instances, split.labels, groups), split.test_instances, split.test_labels
@@ -94,19 +94,21 @@ def adult(seed: int) -> tuple[Bags, Array, Array]:
 def adult_by_job(seed: int) -> tuple[Bags, Array, Array]:
     """One bag per occupation and education, the paper's own example of bags that are not random."""
     rows, labels, test, test_labels = encoded_adult()
-    columns = load_adult(folder_of("adult.csv.gz", "adult.csv", "adult.data", "adult")).columns
+    columns = load_adult(find_data_folder("adult.csv.gz", "adult.csv", "adult.data", "adult")).columns
     bag_of_row = feature_bags(columns["occupation"], columns["education"], minimum=SMALLEST_JOB)
     return into_bags(rows, labels, bag_of_row), test, test_labels
 
 
 def images(load: Callable[[Any], Split], folder: str, seed: int) -> Split:
-    return load(folder_of(folder))
+    return load(find_data_folder(folder))
 
 
 def problems() -> dict[str, Problem]:
     """By name; those of data that are not there fail when they are run."""
     found = {
-        f"digits-{size}": Problem("digits", f"random bags of {size}", partial(of_split, load_digits, size), 60, 3)
+        f"digits-{size}": Problem(
+            "digits", f"random bags of {size}", partial(make_bags_of_split, load_digits, size), 60, 3
+        )
         for size in (16, 64)
     }
     found["digits-unequal"] = Problem(
@@ -123,7 +125,7 @@ def problems() -> dict[str, Problem]:
         ("mnist", "MNIST, LeNet-5", load_mnist),
     ):
         for size in (16, 64, 128, 256, 1024):
-            make = partial(of_split, partial(images, load, name), size)
+            make = partial(make_bags_of_split, partial(images, load, name), size)
             found[f"{name}-{size}"] = Problem(title, f"random bags of {size}", make, 20, 2, lenet_5)
     return found
 
@@ -140,8 +142,8 @@ def run(names: list[str] | None = None) -> list[Row]:
         for seed, problem, method in product(range(most), chosen, METHODS)  # all problems once, then again
         if seed < PROBLEMS[problem].seeds
     )
-    rows = measured_rows(RESULTS / "methods_since.jsonl", ("problem", "method", "seed"), cells, measured)
-    write_aside(RESULTS / "methods_since.md", page(rows))
+    rows = measure_rows(RESULTS / "methods_since.jsonl", ("problem", "method", "seed"), cells, measure)
+    write_whole(RESULTS / "methods_since.md", page(rows))
     return [cell(rows, problem, method) for problem, method in product(chosen, METHODS)]
 
 
@@ -151,7 +153,7 @@ def cell(rows: list[Row], problem: str, method: str) -> Row:
     return {"problem": problem, "method": method, "accuracy": accuracies(own), "time": relative_time(rows, own)}
 
 
-def measured(problem: str, method: str, seed: int) -> Row:
+def measure(problem: str, method: str, seed: int) -> Row:
     """Accuracy after the last epoch; or why the method does not take these bags."""
     about = PROBLEMS[problem]
     bags, instances, labels = about.make(seed)
@@ -181,7 +183,7 @@ def page(rows: list[Row]) -> str:
         "otherwise, one number of epochs. Time is that of one processor core, relative to DLLP on the same bags; "
         "rows were measured on days when the machine was more or less busy. Made from `methods_since.jsonl`."
     )
-    tables = (f"## {data}\n\n{table_of(summary(rows, data))}" for data in measured_data(rows))
+    tables = (f"## {data}\n\n{format_table(summary(rows, data))}" for data in measured_data(rows))
     return "\n\n".join(["# The deep methods since the paper", text, "\n".join(tables)])
 
 
@@ -197,10 +199,10 @@ def summary(rows: list[Row], data: str) -> list[Row]:
     of_data = [row for row in rows if row["problem"] in names]
     there = [name for name in names if any(row["problem"] == name for row in of_data)]
     methods = [method for method in METHODS if any(row["method"] == method for row in of_data)]
-    return [{"method": method} | summarised(of_data, method, there) for method in methods]
+    return [{"method": method} | summarize(of_data, method, there) for method in methods]
 
 
-def summarised(rows: list[Row], method: str, names: list[str]) -> Row:
+def summarize(rows: list[Row], method: str, names: list[str]) -> Row:
     own = [row for row in rows if row["method"] == method]
     cells = {PROBLEMS[name].bags: accuracies([row for row in own if row["problem"] == name]) for name in names}
     return {**cells, "time": relative_time(rows, own)}

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 
 from benchmarks.accuracy.sets_from_bags import predictions
-from benchmarks.rows import RESULTS, Row, as_markdown, measured_rows, write_aside
+from benchmarks.rows import RESULTS, Row, as_markdown, measure_rows, write_whole
 from llpgan import Bags
 from llpgan.evaluation.monitor import LEVEL, Snapshot, compare_looks, take_snapshot
 
@@ -40,7 +40,7 @@ def run() -> list[Row]:
     path, names = RESULTS / "monitor_from_bags.jsonl", ("what", "bag_size", "bags", "looks", "run")
     falls = [("fall", size, n, 1, 0) for size, n in product(SIZES, FALLS)]
     quiet = [("quiet", 16, N_BAGS, N_LOOKS, run) for run in QUIET_RUNS]
-    rows = measured_rows(path, names, [*falls, *quiet], measured)
+    rows = measure_rows(path, names, [*falls, *quiet], measure)
     alarms = [row for row in rows if row["what"] == "quiet" and row["first"] is not None]
     found = [
         {
@@ -58,11 +58,11 @@ def run() -> list[Row]:
         f"{len(alarms)} of {len(QUIET_RUNS)} runs reported an alarm or drift at any look (allowed: 5 %). "
         f"A fall of accuracy by {100 * FALL:.0f} points, first look, reference of {N_REFERENCE} bags, {RUNS} runs:"
     )
-    write_aside(RESULTS / "monitor_from_bags.md", as_markdown("Monitoring from bags", about, found))
+    write_whole(RESULTS / "monitor_from_bags.md", as_markdown("Monitoring from bags", about, found))
     return found
 
 
-def measured(what: str, bag_size: int, bags: int, looks: int, run: int) -> Row:
+def measure(what: str, bag_size: int, bags: int, looks: int, run: int) -> Row:
     if what == "quiet":
         return _stay_quiet(np.random.default_rng([run, bag_size, bags]), bag_size, bags, looks)
     noticed = by_labels = 0

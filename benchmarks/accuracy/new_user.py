@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from PIL import Image
 from sklearn.datasets import load_digits
 
-from benchmarks.rows import RESULTS, Row, measured_rows
+from benchmarks.rows import RESULTS, Row, measure_rows
 from llpgan import load
 
 DIGITS, N_BAGS, BAG_SIZE, SEEDS = (0, 1, 2), 25, 16, (0, 1, 2)
@@ -27,10 +27,10 @@ Array = NDArray[Any]
 
 def run() -> list[Row]:
     cells = product(METHODS, SEEDS)
-    return measured_rows(RESULTS / "new_user.jsonl", ("method", "seed"), cells, measured)
+    return measure_rows(RESULTS / "new_user.jsonl", ("method", "seed"), cells, measure)
 
 
-def measured(method: str, seed: int) -> Row:
+def measure(method: str, seed: int) -> Row:
     images, labels = coloured_digits(np.random.default_rng(seed))
     n = N_BAGS * BAG_SIZE
     with TemporaryDirectory() as folder:

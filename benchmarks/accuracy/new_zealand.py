@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.rows import RESULTS, Row, as_markdown, folder_of, measured_rows, write_aside
+from benchmarks.rows import RESULTS, Row, as_markdown, find_data_folder, measure_rows, write_whole
 from llpgan.ecological import (
     GroupCounts,
     GroupShares,
@@ -46,12 +46,12 @@ class District(NamedTuple):
 def run() -> list[Row]:
     cells = [(str(year), name) for year in (*CHOSEN_ON, *CONFIRMED_ON) for name in districts(year)]
     path = RESULTS / "new_zealand.jsonl"
-    rows = measured_rows(path, ("election", "district"), [*cells, (SOUTH, "all")], measured)
-    write_aside(RESULTS / "new_zealand.md", page(rows))
+    rows = measure_rows(path, ("election", "district"), [*cells, (SOUTH, "all")], measure)
+    write_whole(RESULTS / "new_zealand.md", page(rows))
     return summary(rows)
 
 
-def measured(election: str, district: str) -> Row:
+def measure(election: str, district: str) -> Row:
     """The error of each method, and how many intervals hold the truth."""
     counts, truth = southern_counties() if election == SOUTH else districts(int(election))[district]
     started = time.process_time()
@@ -103,7 +103,7 @@ OTHERS: dict[str, Callable[[GroupCounts], Table]] = {
 @cache
 def districts(year: int) -> dict[str, District]:
     """All districts of an election by name."""
-    folder = folder_of("elections") / "elections"
+    folder = find_data_folder("elections") / "elections"
     places: dict[str, Any] = defaultdict(lambda: {"group": defaultdict(dict), "vote": defaultdict(dict)})
     for row in _lines(folder / f"NZ_{year}_places.csv.gz"):
         places[row["district"]][row["side"]][row["place"]][row["option"]] = float(row["n"])
@@ -131,7 +131,7 @@ def _district(places: Any, truth: dict[tuple[str, str], float]) -> District:
 
 def southern_counties() -> District:
     """Residents by race, and registered voters, of 268 counties in 1968."""
-    path = folder_of("elections") / "elections" / "southern_counties_1968.csv"
+    path = find_data_folder("elections") / "elections" / "southern_counties_1968.csv"
     table = np.genfromtxt(path, delimiter=",", names=True)
     black, people = table["black_share"] * table["n"], table["n"]
     registered = table["registered_share"] * people
@@ -152,10 +152,10 @@ def summary(rows: list[Row]) -> list[Row]:
     parts = [(year, [row for row in rows if row["election"] == year]) for year in years]
     parts.append(("all districts", [row for row in rows if row["election"] in years]))
     parts.append((SOUTH, [row for row in rows if row["election"] == SOUTH]))
-    return [_summarised(name, part) for name, part in parts if part]
+    return [_summarize(name, part) for name, part in parts if part]
 
 
-def _summarised(name: str, rows: list[Row]) -> Row:
+def _summarize(name: str, rows: list[Row]) -> Row:
     def mean(method: str) -> str:
         return f"{np.mean([row['error'][method] for row in rows]):.2f}"
 

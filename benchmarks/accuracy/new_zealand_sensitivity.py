@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.accuracy.new_zealand import CHOSEN_ON, LARGE, Table, districts, inside, wrong_cells
-from benchmarks.rows import RESULTS, Row, as_markdown, measured_rows, write_aside
+from benchmarks.rows import RESULTS, Row, as_markdown, measure_rows, write_whole
 from llpgan.ecological import GroupShares, shares_from_counts
 from llpgan.ecological.cells import AGGREGATION_BIAS
 
@@ -20,8 +20,8 @@ from llpgan.ecological.cells import AGGREGATION_BIAS
 def run() -> list[Row]:
     cells = [(str(year), name) for year in CHOSEN_ON for name in districts(year)]
     path = RESULTS / "new_zealand_sensitivity.jsonl"
-    rows = measured_rows(path, ("election", "district"), cells, measure)
-    write_aside(RESULTS / "new_zealand_sensitivity.md", page(rows))
+    rows = measure_rows(path, ("election", "district"), cells, measure)
+    write_whole(RESULTS / "new_zealand_sensitivity.md", page(rows))
     return summary(rows)
 
 

@@ -18,7 +18,7 @@ from functools import cache
 import numpy as np
 
 from benchmarks.accuracy.new_zealand import CHOSEN_ON, CONFIRMED_ON, LARGE, Table, districts, inside, wrong_cells
-from benchmarks.rows import RESULTS, Row, as_markdown, measured_rows, write_aside
+from benchmarks.rows import RESULTS, Row, as_markdown, measure_rows, write_whole
 from llpgan.ecological.cells import AGGREGATION_BIAS, CellFit, fit_margins
 from llpgan.ecological.counts import GroupCounts
 from llpgan.ecological.shares import GroupShares, assemble_shares, shares_from_counts
@@ -37,17 +37,17 @@ def run() -> list[Row]:
     cells = [(str(year), n, number) for year in years for n in SIZES for number in range(N_SETS)]
     cells += [(str(year), ALL, 0) for year in years]
     path = RESULTS / "new_zealand_strata.jsonl"
-    rows = measured_rows(path, ("election", "districts", "set"), cells, measured)
-    write_aside(RESULTS / "new_zealand_strata.md", page(rows))
+    rows = measure_rows(path, ("election", "districts", "set"), cells, measure)
+    write_whole(RESULTS / "new_zealand_strata.md", page(rows))
     return summary(rows)
 
 
-def measured(election: str, n: int, number: int) -> Row:
+def measure(election: str, n: int, number: int) -> Row:
     """The error and the number of intervals that hold the truth, of one set of districts."""
     year = int(election)
-    names = drawn(year, n, number)
+    names = draw_districts(year, n, number)
     groups, outcomes = common_names(year, names)
-    fits, truth = zip(*(fitted(year, name, groups, outcomes) for name in names), strict=True)
+    fits, truth = zip(*(fit_district(year, name, groups, outcomes) for name in names), strict=True)
     total = np.sum(truth, axis=0)
     nothing = np.full_like(total, np.nan)
     shares = assemble_shares(
@@ -59,25 +59,25 @@ def measured(election: str, n: int, number: int) -> Row:
         (np.zeros_like(total), np.tile(total.sum(axis=1, keepdims=True), total.shape[1])),
         nothing,
     )
-    row = {"strata": judged(shares, total)}
+    row = {"strata": score_shares(shares, total)}
     if n in POOLED_SIZES and number < N_POOLED:
         started = time.perf_counter()
-        parts = [merged(year, name, groups, outcomes) for name in names]
+        parts = [merge_cells(year, name, groups, outcomes) for name in names]
         counts = GroupCounts(np.vstack([part[0] for part in parts]), np.vstack([part[1] for part in parts]))
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             pooled = shares_from_counts(counts)
         narrow = shares_from_counts(counts, aggregation_bias=AGGREGATION_BIAS)
-        row["pooled"] = judged(pooled, total) | {
+        row["pooled"] = score_shares(pooled, total) | {
             "warned": bool(caught),
-            "held_without_widening": judged(narrow, total)["held"],
+            "held_without_widening": score_shares(narrow, total)["held"],
             "divergence": pooled.divergence,
             "seconds": round(time.perf_counter() - started, 2),
         }
     return row
 
 
-def judged(shares: GroupShares, truth: Table) -> Row:
+def score_shares(shares: GroupShares, truth: Table) -> Row:
     sizes = truth.sum(axis=1, keepdims=True)
     large = sizes[:, 0] > LARGE * sizes.sum()
     held = inside(shares, truth / sizes)[large]
@@ -91,7 +91,7 @@ def judged(shares: GroupShares, truth: Table) -> Row:
     }
 
 
-def drawn(year: int, n: int, number: int) -> Names:
+def draw_districts(year: int, n: int, number: int) -> Names:
     names = sorted(districts(year))
     if n == ALL:
         return tuple(names)
@@ -117,7 +117,7 @@ def common_names(year: int, names: Sequence[str]) -> tuple[Names, Names]:
 
 
 @cache
-def merged(year: int, district: str, groups: Names, outcomes: Names) -> tuple[Table, Table, Table]:
+def merge_cells(year: int, district: str, groups: Names, outcomes: Names) -> tuple[Table, Table, Table]:
     """The margins and the true cells of a district, with these groups and outcomes alone."""
     counts, truth = districts(year)[district]
     sides = []
@@ -129,8 +129,8 @@ def merged(year: int, district: str, groups: Names, outcomes: Names) -> tuple[Ta
 
 
 @cache
-def fitted(year: int, district: str, groups: Names, outcomes: Names) -> tuple[CellFit, Table]:
-    members, results, truth = merged(year, district, groups, outcomes)
+def fit_district(year: int, district: str, groups: Names, outcomes: Names) -> tuple[CellFit, Table]:
+    members, results, truth = merge_cells(year, district, groups, outcomes)
     return fit_margins(members, results), truth
 
 

@@ -17,8 +17,8 @@ import numpy as np
 
 from benchmarks.accuracy import pyei_fit
 from benchmarks.accuracy.new_zealand import CHOSEN_ON, CONFIRMED_ON, LARGE, OTHERS, Table, districts, wrong_cells
-from benchmarks.accuracy.new_zealand_strata import common_names, merged
-from benchmarks.rows import RESULTS, Row, as_markdown, measured_rows, write_aside
+from benchmarks.accuracy.new_zealand_strata import common_names, merge_cells
+from benchmarks.rows import RESULTS, Row, as_markdown, measure_rows, write_whole
 from llpgan.ecological import GroupCounts, shares_from_counts
 
 QUANTILES = (0.5, 0.75)  # of the districts, by their number of polling places
@@ -29,8 +29,8 @@ NAMES |= {"cross_entropy": "cross-entropy", "goodman": "Goodman's regression", "
 def run() -> list[Row]:
     years = (*CHOSEN_ON, *CONFIRMED_ON)
     cells = [(str(year), district_at(year, quantile)) for quantile in QUANTILES for year in years]
-    rows = measured_rows(RESULTS / "other_packages.jsonl", ("election", "district"), cells, measure)
-    write_aside(RESULTS / "other_packages.md", page(rows))
+    rows = measure_rows(RESULTS / "other_packages.jsonl", ("election", "district"), cells, measure)
+    write_whole(RESULTS / "other_packages.md", page(rows))
     return summary(rows)
 
 
@@ -43,7 +43,7 @@ def district_at(year: int, quantile: float) -> str:
 def measure(election: str, district: str) -> Row:
     """The error of each method, its seconds of processor time, and how many of its intervals hold the truth."""
     year = int(election)
-    groups, outcomes, truth = merged(year, district, *common_names(year, sorted(districts(year))))
+    groups, outcomes, truth = merge_cells(year, district, *common_names(year, sorted(districts(year))))
     counts, sizes = GroupCounts(groups, outcomes).occupied, truth.sum(axis=1, keepdims=True)
     large = sizes[:, 0] > LARGE * sizes.sum()
     row: Row = {"units": counts.n_units, "groups": truth.shape[0], "outcomes": truth.shape[1]}

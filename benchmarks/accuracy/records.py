@@ -16,7 +16,7 @@ from typing import Any
 import torch
 from sklearn.base import clone
 
-from benchmarks.rows import RESULTS, Row, as_markdown, folder_of, measured_rows, write_aside
+from benchmarks.rows import RESULTS, Row, as_markdown, find_data_folder, measure_rows, write_whole
 from benchmarks.settings.fashion_settings import lenet, one_pixel_shifts, slight_distortions_and_flips
 from llpgan import DLLP, LLPDC, LLPVAT, CountLLP
 from llpgan.data.bagging import into_bags, random_bags
@@ -100,14 +100,14 @@ def run(names: Sequence[str] = ()) -> list[Row]:
         for name in names or RECORDS
         for draw, size in product(range(RECORDS[name].draws), RECORDS[name].bag_sizes)
     )
-    rows = measured_rows(RESULTS / "records.jsonl", ("record", "bag_size", "draw"), cells, measured)
-    write_aside(RESULTS / "records.md", page(rows))
+    rows = measure_rows(RESULTS / "records.jsonl", ("record", "bag_size", "draw"), cells, measure)
+    write_whole(RESULTS / "records.md", page(rows))
     return summary(rows)
 
 
-def measured(record: str, bag_size: int, draw: int) -> Row:
+def measure(record: str, bag_size: int, draw: int) -> Row:
     about = RECORDS[record]
-    split = LOADERS[about.data](folder_of(about.data))
+    split = LOADERS[about.data](find_data_folder(about.data))
     bags = into_bags(split.instances, split.labels, random_bags(len(split.labels), bag_size, draw))
     model: DeepClassifier = clone(about.model).set_params(random_state=draw)
     started = time.process_time()
@@ -141,16 +141,16 @@ def summary(rows: list[Row]) -> list[Row]:
     """One row per record and bag size."""
     cells = [(name, size) for name, record in RECORDS.items() for size in sorted(record.bag_sizes)]
     found = {cell: [row for row in rows if (row["record"], row["bag_size"]) == cell] for cell in cells}
-    return [summarised(*cell, own) for cell, own in found.items() if own]
+    return [summarize(*cell, own) for cell, own in found.items() if own]
 
 
-def summarised(name: str, bag_size: int, rows: list[Row]) -> Row:
+def summarize(name: str, bag_size: int, rows: list[Row]) -> Row:
     about, errors = RECORDS[name], [row["error"] for row in rows]
     spread = f" ± {statistics.stdev(errors):.2f} ({len(errors)})" if len(errors) > 1 else ""
     return {
         "data": about.data,
         "network": about.network,
-        "method": method_of(about.model),
+        "method": name_method(about.model),
         "bags of": bag_size,
         "error (%)": f"{statistics.mean(errors):.2f}{spread}",
         "epochs": about.model.epochs,
@@ -158,7 +158,7 @@ def summarised(name: str, bag_size: int, rows: list[Row]) -> Row:
     }
 
 
-def method_of(model: DeepClassifier) -> str:
+def name_method(model: DeepClassifier) -> str:
     """The method's name with what it is combined with."""
     counts = ["counts"] if model.proportion_loss == "counts" and not isinstance(model, CountLLP) else []
     weight = getattr(model, "self_training_weight", LLPDC.self_training_weight)

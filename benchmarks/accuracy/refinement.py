@@ -11,7 +11,7 @@ import time
 import warnings
 
 from benchmarks.accuracy.table_regret import OTHER_PROBLEMS, PROBLEMS, SEED
-from benchmarks.rows import RESULTS, Row, as_markdown, measured_rows, write_aside
+from benchmarks.rows import RESULTS, Row, as_markdown, measure_rows, write_whole
 from llpgan import BagLogistic
 from llpgan.evaluation import label_scores
 
@@ -20,7 +20,7 @@ def run() -> list[Row]:
     named = os.environ.get("REFINEMENT_PROBLEMS")
     problems = named.split(";") if named else [*PROBLEMS, *OTHER_PROBLEMS]
     cells = [(problem, refine) for problem in problems for refine in (False, True)]
-    rows = measured_rows(RESULTS / "refinement.jsonl", ("problem", "refine"), cells, measured)
+    rows = measure_rows(RESULTS / "refinement.jsonl", ("problem", "refine"), cells, measured)
     shown = summary(rows)
     gains = [row["gain"] for row in shown]
     about = (
@@ -30,7 +30,7 @@ def run() -> list[Row]:
         f"worst {min(gains):+.2f}."
     )
     table = [row | {"gain": f"{row['gain']:+.2f}"} for row in shown]
-    write_aside(RESULTS / "refinement.md", as_markdown("Refinement of BagLogistic", about, table))
+    write_whole(RESULTS / "refinement.md", as_markdown("Refinement of BagLogistic", about, table))
     return table
 
 

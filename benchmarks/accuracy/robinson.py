@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.rows import RESULTS, Row, as_markdown, folder_of, measured_rows, write_aside
+from benchmarks.rows import RESULTS, Row, as_markdown, find_data_folder, measure_rows, write_whole
 from llpgan.ecological import GroupCounts, shares_from_counts
 
 WAYS = ("one estimate for all counties", "states as strata", "the state's share born abroad as covariate")
@@ -21,12 +21,12 @@ PEOPLE = 1000.0  # of each county
 
 
 def run() -> list[Row]:
-    rows = measured_rows(RESULTS / "robinson.jsonl", ("way",), [(way,) for way in (TRUTH, *WAYS)], measured)
-    write_aside(RESULTS / "robinson.md", page(rows))
+    rows = measure_rows(RESULTS / "robinson.jsonl", ("way",), [(way,) for way in (TRUTH, *WAYS)], measure)
+    write_whole(RESULTS / "robinson.md", page(rows))
     return summary(rows)
 
 
-def measured(way: str) -> Row:
+def measure(way: str) -> Row:
     """The shares of those who are illiterate, among those born abroad and among natives."""
     table = read_table()
     abroad, illiterate, state = table["X"], table["Y"], table["state"]
@@ -63,7 +63,7 @@ def measured(way: str) -> Row:
 def read_table() -> NDArray[Any]:
     """The columns of the counties, by name."""
     return np.genfromtxt(
-        folder_of("elections") / "elections" / "foreign_born_literacy_1930.csv", delimiter=",", names=True
+        find_data_folder("elections") / "elections" / "foreign_born_literacy_1930.csv", delimiter=",", names=True
     )
 
 

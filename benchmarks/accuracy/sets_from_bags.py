@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from reproduction.datasets.adult import load_adult
 from reproduction.datasets.mnist import load_fashion_mnist, load_mnist
 
-from benchmarks.rows import RESULTS, Row, as_markdown, folder_of, measured_rows, write_aside
+from benchmarks.rows import RESULTS, Row, as_markdown, find_data_folder, measure_rows, write_whole
 from llpgan import BagLogistic, Bags
 from llpgan.data.election import load_election
 from llpgan.evaluation import conformalize
@@ -45,10 +45,10 @@ NOISES, SORTED_DRAWS = (0.1, 2.0), 3  # standard deviations of noise, in those o
 def run() -> list[Row]:
     names = ("kind", "problem", "bag_size")
     each = ((kind, *cell) for kind, (*_, problems) in KINDS.items() for cell in product(problems, SIZES))
-    rows = measured_rows(RESULTS / "sets_from_bags.jsonl", names, each, measure_sets)
+    rows = measure_rows(RESULTS / "sets_from_bags.jsonl", names, each, measure_sets)
     names = ("problem", "sorted_by", "noise")
     cells = product(("Adult",), ("class", "prediction"), NOISES)
-    from_sorted = measured_rows(RESULTS / "sets_from_sorted_bags.jsonl", names, cells, measure_sorted)
+    from_sorted = measure_rows(RESULTS / "sets_from_sorted_bags.jsonl", names, cells, measure_sorted)
     about = (
         f"BagLogistic, trained on {TRAINED_ON:,} rows in bags of {BAG_SIZE}; sets of {LEVEL:.0%} from {N_ROWS:,} "
         "other rows in bags, drawn with replacement; made from `sets_from_bags.jsonl` by `python -m benchmarks "
@@ -62,7 +62,7 @@ def run() -> list[Row]:
         "draws. *Refused*: in how many draws `conformalize` refuses the bags. The coverage of the other draws and "
         "of sets for the worst case is the lowest of all draws."
     )
-    write_aside(RESULTS / "sets_from_bags.md", page + "\n" + as_markdown("Sorted bags", about, from_sorted))
+    write_whole(RESULTS / "sets_from_bags.md", page + "\n" + as_markdown("Sorted bags", about, from_sorted))
     return rows
 
 
@@ -82,7 +82,7 @@ def _rows(problem: str) -> tuple[Array, Array]:
         election = load_election()
         return np.asarray(election.bags.instances), election.votes
     if problem.startswith("Adult"):
-        adult = load_adult(folder_of("adult.csv.gz", "adult.data"))
+        adult = load_adult(find_data_folder("adult.csv.gz", "adult.data"))
         labels = np.concatenate([adult.labels, adult.test_labels])
         columns = {name: np.concatenate([adult.columns[name], adult.test_columns[name]]) for name in adult.columns}
         if problem == "Adult":
@@ -91,7 +91,7 @@ def _rows(problem: str) -> tuple[Array, Array]:
         common = ~np.isin(status, ["Married-AF-spouse", "Married-spouse-absent"])
         return _encode(columns | {"income": labels}, "relationship")[common], status[common]
     load = load_fashion_mnist if problem == "Fashion-MNIST" else load_mnist
-    split = load(folder_of("fashion-mnist" if problem == "Fashion-MNIST" else "mnist"))
+    split = load(find_data_folder("fashion-mnist" if problem == "Fashion-MNIST" else "mnist"))
     images = np.concatenate([split.instances, split.test_instances]).reshape(-1, 784) / 255
     digits = np.concatenate([split.labels, split.test_labels])
     return images, digits % 2 if "odd" in problem else digits

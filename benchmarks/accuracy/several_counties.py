@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from benchmarks.accuracy.new_zealand import Table, inside, wrong_cells
 from benchmarks.accuracy.robinson import read_counties
-from benchmarks.rows import RESULTS, Row, as_markdown, measured_rows, write_aside
+from benchmarks.rows import RESULTS, Row, as_markdown, measure_rows, write_whole
 from llpgan.ecological import GroupCounts, shares_from_counts
 from llpgan.ecological.cells import softmax
 
@@ -40,8 +40,8 @@ def run() -> list[Row]:
     cells: list[tuple[str, int | None, int]]
     cells = [(*cell, seed) for cell in product(CASES, PRECINCTS) if cell[0] != REAL for seed in SEEDS]
     cells += [(REAL, None, seed) for seed in SEEDS]
-    rows = measured_rows(path, ("case", "precincts", "seed"), cells, measure)
-    write_aside(RESULTS / "several_counties.md", page(rows))
+    rows = measure_rows(path, ("case", "precincts", "seed"), cells, measure)
+    write_whole(RESULTS / "several_counties.md", page(rows))
     return summary(rows)
 
 

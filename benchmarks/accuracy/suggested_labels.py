@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from reproduction.datasets.adult import load_adult
 
-from benchmarks.rows import RESULTS, Row, as_markdown, folder_of, measured_rows, write_aside
+from benchmarks.rows import RESULTS, Row, as_markdown, find_data_folder, measure_rows, write_whole
 from llpgan import BagLogistic, Bags
 from llpgan.data.election import load_election
 from llpgan.evaluation import label_scores, suggest_labels
@@ -28,7 +28,7 @@ AGES = (30, 45)
 
 def run() -> list[Row]:
     cells = ((name, strategy, seed) for name in SEEDS for seed, strategy in product(SEEDS[name], STRATEGIES))
-    rows = measured_rows(RESULTS / "suggested_labels.jsonl", ("problem", "strategy", "seed"), cells, measured)
+    rows = measure_rows(RESULTS / "suggested_labels.jsonl", ("problem", "strategy", "seed"), cells, measure)
     found = []
     for problem, strategy in product(SEEDS, STRATEGIES):
         mine = [row for row in rows if (row["problem"], row["strategy"]) == (problem, strategy)]
@@ -51,7 +51,7 @@ def run() -> list[Row]:
         "bags of one occupation and one of three groups of age, and the columns without these two. The weight"
         " was settled on seeds 0 to 2 of the election."
     )
-    write_aside(RESULTS / "suggested_labels.md", as_markdown("Which rows to label", about, found))
+    write_whole(RESULTS / "suggested_labels.md", as_markdown("Which rows to label", about, found))
     return found
 
 
@@ -59,7 +59,7 @@ def _spread(values: list[float]) -> str:
     return f"{statistics.mean(values):.3f} ± {statistics.stdev(values):.3f}"
 
 
-def measured(problem: str, strategy: Any, seed: int) -> Row:
+def measure(problem: str, strategy: Any, seed: int) -> Row:
     bags, labels = _bags_of_election() if problem == "election" else _bags_of_adult(seed)
     first = BagLogistic(n_resamples=N_RESAMPLES, random_state=seed).fit_bags(bags)
     found = suggest_labels(first, bags, BUDGET, strategy=strategy, random_state=seed)
@@ -83,7 +83,7 @@ def _bags_of_election() -> tuple[Bags, NDArray[Any]]:
 
 def _bags_of_adult(seed: int) -> tuple[Bags, NDArray[Any]]:
     """Rows of Adult in bags of one occupation and group of age."""
-    adult = load_adult(folder_of("adult.csv.gz", "adult.data"))
+    adult = load_adult(find_data_folder("adult.csv.gz", "adult.data"))
     rows = np.random.default_rng(seed).permutation(len(adult.labels))[:N_ADULT]
     columns = {name: values[rows] for name, values in adult.columns.items() if name != "fnlwgt"}
     labels, group = adult.labels[rows], np.digitize(columns.pop("age"), AGES).astype(str)

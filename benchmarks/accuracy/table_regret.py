@@ -29,7 +29,7 @@ from benchmarks.accuracy.compare_regret import (
     election,
     one_hot,
 )
-from benchmarks.rows import RESULTS, Row, as_markdown, folder_of, measured_rows, write_aside
+from benchmarks.rows import RESULTS, Row, as_markdown, find_data_folder, measure_rows, write_whole
 from llpgan import DLLP, AlternatingMeanMap, AutoLLP, BagBoosting, BagLogistic, InvCal, LaplacianMeanMap, MeanMap
 from llpgan.bags import Bags
 from llpgan.data.bagging import feature_bags, into_bags, random_bags
@@ -57,7 +57,7 @@ def run() -> list[Row]:
     named = os.environ.get("TABLE_REGRET_PROBLEMS")
     problems = named.split(";") if named else [*PROBLEMS, *OTHER_PROBLEMS]
     cells = [(name, what) for name in problems for what in MEASURED if what != "compare" or name in PROBLEMS]
-    rows = measured_rows(RESULTS / "table_regret.jsonl", ("problem", "what"), cells, measured)
+    rows = measure_rows(RESULTS / "table_regret.jsonl", ("problem", "what"), cells, measured)
     found = joined(rows)
     about = (
         "AUC (%) by labels: of the best of seven methods (MeanMap, LaplacianMeanMap, "
@@ -73,7 +73,7 @@ def run() -> list[Row]:
         "AutoLLP was not measured anew on digits."
     )
     shown = summary([found[name] | {"problem": name} for name in [*PROBLEMS, *OTHER_PROBLEMS] if name in found])
-    write_aside(RESULTS / "table_regret.md", as_markdown("Choosing a method for a table", about, shown))
+    write_whole(RESULTS / "table_regret.md", as_markdown("Choosing a method for a table", about, shown))
     return shown
 
 
@@ -177,7 +177,7 @@ def women(seed: int) -> Problem:
 
 def adult_column(target: str, by: tuple[str, str], also_without: tuple[str, ...], seed: int) -> Problem:
     """A column of Adult's training rows as the class, without those that make bags or that all but tell it."""
-    columns = load_adult(folder_of("adult.csv.gz", "adult.csv", "adult.data", "adult")).columns
+    columns = load_adult(find_data_folder("adult.csv.gz", "adult.csv", "adult.data", "adult")).columns
     values = columns[target]
     labels = (values > _LONG_HOURS if values.dtype.kind in "iu" else values == "Female").astype(int)
     order = np.random.default_rng(seed).permutation(len(labels))

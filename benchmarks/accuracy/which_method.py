@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from benchmarks.accuracy.methods_since import METHODS as DEEP_METHODS
 from benchmarks.accuracy.methods_since import relative_time
-from benchmarks.rows import RESULTS, Row, table_of, write_aside
+from benchmarks.rows import RESULTS, Row, format_table, write_whole
 from llpgan.methods import METHODS, docs_page
 
 FOR_TABLES = ("AutoLLP", "BagLogistic", "BagBoosting")
@@ -20,14 +20,14 @@ DEEP_TABLE = re.compile(r"(?<=<!-- deep methods: python -m benchmarks which_meth
 def run() -> list[Row]:
     """Write the tables into the page, from the rows as they are."""
     rows, deep = summary(), deep_summary()
-    page = with_table(PAGE.read_text(encoding="utf-8"), rows)
-    write_aside(PAGE, with_table(page, deep, DEEP_TABLE))
+    page = replace_table(PAGE.read_text(encoding="utf-8"), rows)
+    write_whole(PAGE, replace_table(page, deep, DEEP_TABLE))
     return rows
 
 
-def with_table(page: str, rows: list[Row], table: re.Pattern[str] = TABLE) -> str:
+def replace_table(page: str, rows: list[Row], table: re.Pattern[str] = TABLE) -> str:
     """The page with one of its tables replaced."""
-    written, count = table.subn(lambda _: table_of(rows), page)
+    written, count = table.subn(lambda _: format_table(rows), page)
     if count != 1:
         raise ValueError(f"{PAGE.name} must have one table below its comment, and has {count}")
     return written
@@ -35,8 +35,8 @@ def with_table(page: str, rows: list[Row], table: re.Pattern[str] = TABLE) -> st
 
 def summary() -> list[Row]:
     """One row per method; what was not measured is empty."""
-    election, adult, ways = rows_of("election"), rows_of("adult"), rows_of("adult_llp")
-    digits = rows_of("classical_digits")
+    election, adult, ways = read_rows("election"), read_rows("adult"), read_rows("adult_llp")
+    digits = read_rows("classical_digits")
     columns: dict[str, Callable[[str], str]] = {
         "election": lambda name: percent(election, method=name),
         "seconds": lambda name: seconds(election, method=name),
@@ -50,7 +50,7 @@ def summary() -> list[Row]:
 
 def deep_summary() -> list[Row]:
     """One row per deep method or combination of parts, on bags of several kinds, with its time beside DLLP's."""
-    rows = rows_of("methods_since")
+    rows = read_rows("methods_since")
     problems = {
         "digits, bags of 16": "digits-16",
         "64": "digits-64",
@@ -60,7 +60,7 @@ def deep_summary() -> list[Row]:
         "Adult, by job": "adult-by-job",
     }
     return [
-        {"method": linked(name)}
+        {"method": link_method(name)}
         | {title: percent(rows, method=name, problem=problem) for title, problem in problems.items()}
         | {"time": relative_time(rows, [row for row in rows if row["method"] == name])}
         for name in DEEP_METHODS
@@ -81,13 +81,13 @@ def page_link(method: str) -> str:
     return f"[{method}](methods/{docs_page(method)}.md)"
 
 
-def linked(method: str) -> str:
+def link_method(method: str) -> str:
     """The name of a method, or of a combination, whose first word is one."""
     first, comma, rest = method.partition(",")
     return (page_link(first) if first in METHODS else f"[{first}](methods/dsq.md)") + comma + rest
 
 
-def rows_of(name: str) -> list[Row]:
+def read_rows(name: str) -> list[Row]:
     """The rows of a benchmark; ``linear``, the default kernel, is left out of the names of methods."""
     rows = [json.loads(line) for line in (RESULTS / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()]
     return [row | {"method": row["method"].removesuffix(" linear")} for row in rows if "accuracy" in row]

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.special import entr
 from sklearn.base import clone
 
-from benchmarks.rows import RESULTS, Row, as_markdown, measured_rows, write_aside
+from benchmarks.rows import RESULTS, Row, as_markdown, measure_rows, write_whole
 from llpgan.bags import Bags
 from llpgan.data.bagging import into_bags, random_bags
 from llpgan.deep.losses.counts import count_loss
@@ -43,7 +43,7 @@ class Data:
         return bags.take_bags(np.arange(n_held_out, bags.n_bags)), bags.take_bags(np.arange(n_held_out))
 
 
-def compared(
+def compare_settings(
     name: str,
     data: Data,
     candidates: Mapping[str, DeepClassifier],
@@ -54,13 +54,13 @@ def compared(
     torch.set_num_threads(1)  # two methods side by side are quicker than two threads
 
     def measured(candidate: str, bag_size: int, draw: int) -> Row:
-        return _measured(candidates[candidate], *data.bags(bag_size, draw), draw)
+        return _measure(candidates[candidate], *data.bags(bag_size, draw), draw)
 
     cells = product(candidates, bag_sizes, draws)
     cells_by_draw = sorted(cells, key=lambda cell: cell[2])  # a whole comparison first, then a second
-    rows = measured_rows(RESULTS / f"{name}.jsonl", ("candidate", "bag_size", "draw"), cells_by_draw, measured)
+    rows = measure_rows(RESULTS / f"{name}.jsonl", ("candidate", "bag_size", "draw"), cells_by_draw, measured)
     shown = [row for row in rows if row["draw"] in draws]
-    summary = [_summarised(shown, candidate, bag_sizes) for candidate in candidates]
+    summary = [_summarize(shown, candidate, bag_sizes) for candidate in candidates]
     methods = " and ".join(sorted({type(candidate).__name__ for candidate in candidates.values()}))
     epochs = " or ".join(sorted({str(candidate.epochs) for candidate in candidates.values()}))
     about = (
@@ -70,11 +70,11 @@ def compared(
         f"in nats, a figure for each bag size, where it was measured; made from `{name}.jsonl`."
     )
     title = f"Settings by held-out bags: {name.replace('_', ' ')}"
-    write_aside(RESULTS / f"{name}.md", as_markdown(title, about, summary))
+    write_whole(RESULTS / f"{name}.md", as_markdown(title, about, summary))
     return summary
 
 
-def _measured(candidate: DeepClassifier, training: Bags, held_out: Bags, draw: int) -> Row:
+def _measure(candidate: DeepClassifier, training: Bags, held_out: Bags, draw: int) -> Row:
     model = clone(candidate).set_params(random_state=draw).fit_bags(training, held_out=held_out)
     entropy = float(entr(held_out.proportions).sum(axis=1).mean())
     return {
@@ -96,7 +96,7 @@ def _count_loss(model: DeepClassifier, held_out: Bags) -> float:
     return min(count_loss(logits / t, bag_index, proportions).item() for t in TEMPERATURES)
 
 
-def _summarised(rows: Sequence[Row], candidate: str, bag_sizes: Sequence[int]) -> Row:
+def _summarize(rows: Sequence[Row], candidate: str, bag_sizes: Sequence[int]) -> Row:
     own = [row for row in rows if row["candidate"] == candidate]
     means = [
         statistics.fmean(1000 * row["divergence"][-1] for row in own if row["bag_size"] == size)

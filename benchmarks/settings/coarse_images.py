@@ -6,8 +6,8 @@ the same number of epochs.
 
 import numpy as np
 
-from benchmarks.rows import Row, folder_of
-from benchmarks.settings.by_bags import Array, Data, compared
+from benchmarks.rows import Row, find_data_folder
+from benchmarks.settings.by_bags import Array, Data, compare_settings
 from llpgan import DLLP
 from reproduction.datasets import load_svhn
 
@@ -20,11 +20,11 @@ CANDIDATES = {
 
 
 def _rows(draw: int) -> tuple[Array, Array]:
-    images = load_svhn(str(folder_of("svhn")))
+    images = load_svhn(str(find_data_folder("svhn")))
     rows = np.random.default_rng(draw).permutation(len(images.labels))[:N_ROWS]
     return images.instances[rows], images.labels[rows]
 
 
 def run() -> list[Row]:
     data = Data(f"{N_ROWS:,} images of SVHN", _rows)
-    return compared("coarse_images", data, CANDIDATES, bag_sizes=(BAG_SIZE,), draws=(DRAW,))
+    return compare_settings("coarse_images", data, CANDIDATES, bag_sizes=(BAG_SIZE,), draws=(DRAW,))

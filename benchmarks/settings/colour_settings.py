@@ -5,8 +5,8 @@ Ships and trucks of CIFAR-10, a pair that Table 4 does not have, with the networ
 
 import numpy as np
 
-from benchmarks.rows import Row, folder_of
-from benchmarks.settings.by_bags import Array, Data, compared
+from benchmarks.rows import Row, find_data_folder
+from benchmarks.settings.by_bags import Array, Data, compare_settings
 from llpgan import DLLP
 from llpgan.deep.networks import mnist_classifier
 from reproduction.datasets import load_cifar10
@@ -19,11 +19,11 @@ CANDIDATES = {
 
 
 def _rows(draw: int) -> tuple[Array, Array]:
-    images = load_cifar10(folder_of("cifar-10-batches-py"))
+    images = load_cifar10(find_data_folder("cifar-10-batches-py"))
     rows = np.flatnonzero(np.isin(images.labels, _PAIR))
     return images.instances[rows], images.labels[rows]
 
 
 def run() -> list[Row]:
     data = Data("ships and trucks of CIFAR-10, with the paper's network for MNIST", _rows)
-    return compared("colour_settings", data, CANDIDATES, bag_sizes=(16, 64), draws=(100,))
+    return compare_settings("colour_settings", data, CANDIDATES, bag_sizes=(16, 64), draws=(100,))

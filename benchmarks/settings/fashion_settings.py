@@ -9,8 +9,8 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from benchmarks.rows import Row, folder_of
-from benchmarks.settings.by_bags import Array, Data, compared
+from benchmarks.rows import Row, find_data_folder
+from benchmarks.settings.by_bags import Array, Data, compare_settings
 from llpgan import LLPDC, CountLLP
 from llpgan.deep.images import random_distortions_and_flips, random_shifts
 from llpgan.deep.networks.parts import Activation, Classifier, Shape, image_shape
@@ -53,7 +53,7 @@ def slight_distortions_and_flips(images: Tensor) -> Tensor:
 
 
 def _rows(draw: int) -> tuple[Array, Array]:
-    split = load_fashion_mnist(folder_of("fashion-mnist"))
+    split = load_fashion_mnist(find_data_folder("fashion-mnist"))
     return split.instances, split.labels
 
 
@@ -76,4 +76,4 @@ CANDIDATES = {
 
 def run() -> list[Row]:
     data = Data("Fashion-MNIST", _rows)
-    return compared("fashion_settings", data, CANDIDATES, bag_sizes=(128,), draws=(100,))
+    return compare_settings("fashion_settings", data, CANDIDATES, bag_sizes=(128,), draws=(100,))

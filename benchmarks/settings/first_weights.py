@@ -12,8 +12,8 @@ import numpy as np
 from torch import nn
 from torch.nn.utils.parametrizations import weight_norm
 
-from benchmarks.rows import Row, folder_of
-from benchmarks.settings.by_bags import Array, Data, compared
+from benchmarks.rows import Row, find_data_folder
+from benchmarks.settings.by_bags import Array, Data, compare_settings
 from llpgan import DLLP
 from llpgan.data.digits import Split
 from llpgan.deep.chunks import as_tensor
@@ -26,7 +26,7 @@ _PUBLISHED = np.array([0.2, 0.5, 0.5])
 Change = Callable[[Classifier], object]
 
 
-def _made(dropout: float, change: Change | None = None) -> Callable[[Shape, int, Activation], nn.Module]:
+def _make_network(dropout: float, change: Change | None = None) -> Callable[[Shape, int, Activation], nn.Module]:
     """A function that makes the network with a part of the published dropout, changed."""
 
     def make(shape: Shape, n_classes: int, activation: Activation) -> nn.Module:
@@ -39,7 +39,7 @@ def _made(dropout: float, change: Change | None = None) -> Callable[[Shape, int,
     return make
 
 
-def _unsettled(network: Classifier) -> None:
+def _keep_weights(network: Classifier) -> None:
     network.settles = False
 
 
@@ -50,7 +50,7 @@ def _default_weights(network: Classifier) -> None:
             layer.reset_parameters()
 
 
-def _normed(make_norm: Callable[[int], nn.Module], network: Classifier) -> None:
+def _add_norms(make_norm: Callable[[int], nn.Module], network: Classifier) -> None:
     """A norm after each convolution."""
     for block in network.body.children():
         if isinstance(block, nn.Sequential) and isinstance(block[0], nn.Conv2d):
@@ -68,27 +68,27 @@ def _weight_normed(instances: Array, network: Classifier) -> None:
 
 def _candidates(instances: Array) -> dict[str, DLLP]:
     networks = {
-        "settled weights, no dropout (default)": _made(0.0),
-        "three tenths of the published dropout": _made(0.3),
-        "the published dropout": _made(1.0),
-        "He's weights, not settled": _made(0.0, _unsettled),
-        "PyTorch's weights": _made(0.0, _default_weights),
-        "settled, weight norm": _made(0.0, partial(_weight_normed, instances)),
-        "batch norm": _made(0.0, partial(_normed, nn.BatchNorm2d)),
-        "group norm": _made(0.0, partial(_normed, partial(nn.GroupNorm, 8))),
+        "settled weights, no dropout (default)": _make_network(0.0),
+        "three tenths of the published dropout": _make_network(0.3),
+        "the published dropout": _make_network(1.0),
+        "He's weights, not settled": _make_network(0.0, _keep_weights),
+        "PyTorch's weights": _make_network(0.0, _default_weights),
+        "settled, weight norm": _make_network(0.0, partial(_weight_normed, instances)),
+        "batch norm": _make_network(0.0, partial(_add_norms, nn.BatchNorm2d)),
+        "group norm": _make_network(0.0, partial(_add_norms, partial(nn.GroupNorm, 8))),
     }
     learner = partial(DLLP, epochs=EPOCHS, decay_from=1.0)
-    faster = learner(classifier=_made(0.0), learning_rate=1e-3)
+    faster = learner(classifier=_make_network(0.0), learning_rate=1e-3)
     return {name: learner(classifier=made) for name, made in networks.items()} | {"rate 0.001": faster}
 
 
 def _part(load: Callable[[str], Split], name: str, draw: int) -> tuple[Array, Array]:
-    images = load(str(folder_of(name)))
+    images = load(str(find_data_folder(name)))
     rows = np.random.default_rng(draw).permutation(len(images.labels))[:N_ROWS]
-    return _halved(images.instances[rows]), images.labels[rows]
+    return _halve_images(images.instances[rows]), images.labels[rows]
 
 
-def _halved(images: Array) -> Array:
+def _halve_images(images: Array) -> Array:
     """Images with half their height and width: the mean of each four pixels."""
     n, channels, height, width = images.shape
     fours = images.reshape(n, channels, height // 2, 2, width // 2, 2)
@@ -97,7 +97,7 @@ def _halved(images: Array) -> Array:
 
 def compared_on(title: str, load: Callable[[str], Split], name: str, results: str) -> list[Row]:
     data = Data(title, partial(_part, load, name))
-    return compared(results, data, _candidates(data.rows(DRAW)[0]), bag_sizes=(BAG_SIZE,), draws=(DRAW,))
+    return compare_settings(results, data, _candidates(data.rows(DRAW)[0]), bag_sizes=(BAG_SIZE,), draws=(DRAW,))
 
 
 def run() -> list[Row]:

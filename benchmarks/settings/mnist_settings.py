@@ -7,8 +7,8 @@ from functools import partial
 
 import numpy as np
 
-from benchmarks.rows import Row, folder_of
-from benchmarks.settings.by_bags import Array, Data, compared
+from benchmarks.rows import Row, find_data_folder
+from benchmarks.settings.by_bags import Array, Data, compare_settings
 from llpgan import DLLP, LLPGAN, LLPVAT, CountLLP
 from reproduction.datasets import load_mnist
 
@@ -16,7 +16,7 @@ N_ROWS, EPOCHS, DRAWS = 20_000, 15, (100,)
 
 
 def _rows(draw: int) -> tuple[Array, Array]:
-    mnist = load_mnist(folder_of("mnist"))
+    mnist = load_mnist(find_data_folder("mnist"))
     rows = np.random.default_rng(draw).permutation(len(mnist.labels))[:N_ROWS]
     return mnist.instances[rows], mnist.labels[rows]
 
@@ -34,7 +34,7 @@ def run_dllp() -> list[Row]:
         "betas (0.5, 0.99), weight decay 0.2": dllp(betas=(0.5, 0.99), weight_decay=0.2),
         "betas (0.5, 0.99), weight decay 0.5": dllp(betas=(0.5, 0.99), weight_decay=0.5),
     }
-    return compared("dllp_settings", MNIST_PART, candidates, bag_sizes=(16, 64, 128), draws=DRAWS)
+    return compare_settings("dllp_settings", MNIST_PART, candidates, bag_sizes=(16, 64, 128), draws=DRAWS)
 
 
 def run_llp_gan() -> list[Row]:
@@ -50,7 +50,7 @@ def run_llp_gan() -> list[Row]:
         "the same, half as many fakes": decayed(fakes_per_instance=0.5),
         "the same, a quarter as many fakes": decayed(fakes_per_instance=0.25),
     }
-    return compared("llp_gan_settings", MNIST_PART, candidates, bag_sizes=(16, 64), draws=DRAWS)
+    return compare_settings("llp_gan_settings", MNIST_PART, candidates, bag_sizes=(16, 64), draws=DRAWS)
 
 
 def run_combined() -> list[Row]:
@@ -65,4 +65,4 @@ def run_combined() -> list[Row]:
         "counts, smooth 0.3": smooth(proportion_loss="counts", smoothness_weight=0.3),
         "counts, smooth 1": smooth(proportion_loss="counts", smoothness_weight=1.0),
     }
-    return compared("combined_settings", MNIST_PART, candidates, bag_sizes=(64,), draws=DRAWS)
+    return compare_settings("combined_settings", MNIST_PART, candidates, bag_sizes=(64,), draws=DRAWS)

@@ -11,7 +11,7 @@ from itertools import product
 import numpy as np
 
 from benchmarks.accuracy.new_zealand import CHOSEN_ON, LARGE, districts, inside, wrong_cells
-from benchmarks.rows import RESULTS, Row, as_markdown, measured_rows, write_aside
+from benchmarks.rows import RESULTS, Row, as_markdown, measure_rows, write_whole
 from llpgan.ecological import shares_from_counts
 
 PRIOR_SCALES = (1.0, 1.5, 2.0, 3.0, math.inf)
@@ -21,12 +21,12 @@ BIASES = (0.0, 0.1, 0.2, 0.3)
 def run() -> list[Row]:
     path = RESULTS / "new_zealand_settings.jsonl"
     cells = [(str(scale), year) for scale, year in product(PRIOR_SCALES, CHOSEN_ON)]
-    rows = measured_rows(path, ("prior_scale", "election"), cells, measured)
-    write_aside(RESULTS / "new_zealand_settings.md", page(rows))
+    rows = measure_rows(path, ("prior_scale", "election"), cells, measure)
+    write_whole(RESULTS / "new_zealand_settings.md", page(rows))
     return summary(rows)
 
 
-def measured(prior_scale: str, election: int) -> Row:
+def measure(prior_scale: str, election: int) -> Row:
     """The mean error, and the share of intervals that hold the truth for each scale of the bias."""
     errors, held = [], {bias: np.zeros(0, dtype=bool) for bias in BIASES}
     for counts, truth in districts(election).values():

@@ -5,11 +5,11 @@
 
 import numpy as np
 from PIL import Image
-from reproduction.datasets import load_cifar10
 
-from benchmarks.rows import Row, folder_of
-from benchmarks.settings.by_bags import Array, Data, compared
+from benchmarks.rows import Row, find_data_folder
+from benchmarks.settings.by_bags import Array, Data, compare_settings
 from llpgan import DLLP, LLPDC, LLPGAN, LLPVAT, CountLLP, MomentMatching
+from reproduction.datasets import load_cifar10
 
 _N_IMAGES, _PIXELS = 20_000, 24
 CANDIDATES = {
@@ -26,7 +26,7 @@ CANDIDATES = {
 
 
 def _rows(draw: int) -> tuple[Array, Array]:
-    images = load_cifar10(folder_of("cifar-10-batches-py"))
+    images = load_cifar10(find_data_folder("cifar-10-batches-py"))
     rows = np.random.default_rng(draw).choice(len(images.labels), _N_IMAGES, replace=False)
     small = [
         np.asarray(Image.fromarray(image.transpose(1, 2, 0)).resize((_PIXELS, _PIXELS), Image.Resampling.BOX))
@@ -37,4 +37,4 @@ def _rows(draw: int) -> tuple[Array, Array]:
 
 def run() -> list[Row]:
     data = Data(f"{_N_IMAGES:,} images of CIFAR-10 at {_PIXELS} x {_PIXELS} pixels", _rows)
-    return compared("photo_objectives", data, CANDIDATES, bag_sizes=(64,), draws=(100,))
+    return compare_settings("photo_objectives", data, CANDIDATES, bag_sizes=(64,), draws=(100,))

@@ -31,8 +31,8 @@ def run(n_starts: int = 3) -> list[Row]:
 
 
 def compare(problem: Problem, features: Array, signs: Array, start: int) -> Row:
-    objective, seconds = timed(lambda: problem.anneal(signs, FIRST).objective)
-    plain_objective, plain_seconds = timed(lambda: plain_anneal(features, problem.bags, problem.shares, signs))
+    objective, seconds = time_fit(lambda: problem.anneal(signs, FIRST).objective)
+    plain_objective, plain_seconds = time_fit(lambda: plain_anneal(features, problem.bags, problem.shares, signs))
     return {
         "start": start,
         "seconds": round(seconds, 3),
@@ -84,7 +84,7 @@ def plain_objective(
     return float(weights @ weights / 2 + stage_c * hinge + PROPORTION_WEIGHT * missed)
 
 
-def timed(fit: Callable[[], float]) -> tuple[float, float]:
+def time_fit(fit: Callable[[], float]) -> tuple[float, float]:
     start = time.perf_counter()
     objective = fit()
     return objective, time.perf_counter() - start

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 
 from benchmarks.rows import Row
-from benchmarks.speed.measure import in_a_new_process, peak_bytes, seconds_of
+from benchmarks.speed.measure import peak_bytes, run_in_new_process, time_work
 from llpgan import AlterSVM, Bags, InvCal, MeanMap
 from llpgan.methods.base import LLPClassifier
 
@@ -21,7 +21,7 @@ N_FEATURES = 50
 
 def run() -> list[Row]:
     """One row a method, each measured in a separate process."""
-    return [in_a_new_process(measure, *case) for case in CASES]
+    return [run_in_new_process(measure, *case) for case in CASES]
 
 
 def measure(estimator: LLPClassifier, n_rows: int, n_bags: int) -> Row:
@@ -29,10 +29,10 @@ def measure(estimator: LLPClassifier, n_rows: int, n_bags: int) -> Row:
     before = peak_bytes()
     instances, labels, bag_of_row = table_of(n_rows, n_bags)
     bags = Bags.from_labels(instances, labels, bag_of_row)
-    seconds = seconds_of(lambda: estimator.fit_bags(bags))
+    seconds = time_work(lambda: estimator.fit_bags(bags))
     memory = (peak_bytes() - before) / instances.nbytes
     supervised = LogisticRegression(solver="lbfgs")
-    supervised_seconds = seconds_of(lambda: supervised.fit(instances, labels))
+    supervised_seconds = time_work(lambda: supervised.fit(instances, labels))
     return {
         "method": type(estimator).__name__,
         "rows": n_rows,

@@ -22,7 +22,7 @@ from matplotlib.figure import Figure
 from reproduction.experiments.times import growth
 from reproduction.outputs import COLOURS, SOFT, Draw, panels, save_figure
 
-from benchmarks.rows import RESULTS, Row, as_markdown, made_with, write_aside
+from benchmarks.rows import RESULTS, Row, as_markdown, describe_versions, write_whole
 from benchmarks.speed.measure import bytes_now, forget_peak, peak_bytes
 from llpgan import DLLP, LLPGAN, Bags
 from llpgan.bags.fit_warnings import TrainingWarning
@@ -59,22 +59,24 @@ def run() -> list[Row]:
     """The exponents; points go into ``results/growth.jsonl``, a table and a figure beside it."""
     cells = [(method, sweep, USUAL | job) for method in METHODS for sweep, jobs in SWEEPS.items() for job in jobs]
     with ProcessPoolExecutor(1, mp_context=_fresh(), max_tasks_per_child=1) as fresh:
-        points = list(fresh.map(measured, *zip(*cells, strict=True)))
-    write_aside(RESULTS / "growth.jsonl", "".join(json.dumps(point | made_with()) + "\n" for point in points))
+        points = list(fresh.map(measure, *zip(*cells, strict=True)))
+    write_whole(
+        RESULTS / "growth.jsonl", "".join(json.dumps(point | describe_versions()) + "\n" for point in points)
+    )
     save_figure(growth_figure(points), RESULTS / "growth")
-    write_aside(RESULTS / "growth.md", page(points))
+    write_whole(RESULTS / "growth.md", page(points))
     return fits(points)
 
 
-def measured(method: str, sweep: str, job: Mapping[str, int]) -> Row:
+def measure(method: str, sweep: str, job: Mapping[str, int]) -> Row:
     """A point: the time of one epoch, the quickest of a few, and the peak of memory."""
     torch.set_num_threads(1)
-    trained(method, synthetic_bags(64, 16, 2), epochs=1)  # libraries and pools of memory, which belong to no job
+    train(method, synthetic_bags(64, 16, 2), epochs=1)  # libraries and pools of memory, which belong to no job
     before = bytes_now()
     bags = synthetic_bags(**job)
     forget_peak()
     epochs = 4 if job["rows"] <= QUICK else 2
-    model, seconds = trained(method, bags, epochs)
+    model, seconds = train(method, bags, epochs)
     return {
         "method": method,
         "sweep": sweep,
@@ -88,7 +90,7 @@ def measured(method: str, sweep: str, job: Mapping[str, int]) -> Row:
     }
 
 
-def trained(method: str, bags: Bags, epochs: int, **settings: Any) -> tuple[DeepClassifier, list[float]]:
+def train(method: str, bags: Bags, epochs: int, **settings: Any) -> tuple[DeepClassifier, list[float]]:
     """The model, and the process's own seconds of each epoch but the first, which also sets up."""
     ends: list[float] = []
 

@@ -8,9 +8,9 @@ from benchmarks.speed.measure import (
     MNIST,
     bytes_now,
     forget_peak,
-    in_a_new_process,
-    objective_of,
+    make_objective,
     peak_bytes,
+    run_in_new_process,
 )
 from llpgan import DLLP, LLPGAN, Bags
 from llpgan.deep.batches import BagDataset
@@ -21,12 +21,12 @@ FEW, MANY = 64, 320
 
 
 def run() -> list[Row]:
-    return [row_of(method, network) for network in NETWORKS for method in METHODS]
+    return [memory_of_instances(method, network) for network in NETWORKS for method in METHODS]
 
 
-def row_of(method: str, network: str) -> Row:
+def memory_of_instances(method: str, network: str) -> Row:
     """What a step of many takes above one of few, for each instance more."""
-    few, many = (in_a_new_process(peak_of_steps, method, NETWORKS[network], n) for n in (FEW, MANY))
+    few, many = (run_in_new_process(peak_of_steps, method, NETWORKS[network], n) for n in (FEW, MANY))
     return {
         "method": method,
         "network": network,
@@ -41,7 +41,7 @@ def peak_of_steps(method: str, shape: tuple[int, ...], n: int) -> int:
     instances = np.random.default_rng(0).standard_normal((n, *shape), np.float32)
     bags = Bags.from_labels(instances, np.arange(n) % 10, np.zeros(n, int))
     model = METHODS[method](random_state=0)
-    objective = objective_of(model, bags)
+    objective = make_objective(model, bags)
     batch = BagDataset(bags).batch([0])
     before = bytes_now()
     forget_peak()

@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet
 from rich.console import Console
 
-from benchmarks.rows import RESULTS, Row, as_table, write_aside
+from benchmarks.rows import RESULTS, Row, as_table, write_whole
 from benchmarks.speed.measure import peak_bytes
 from llpgan import DLLP, load, save
 from llpgan.cli.commands import predict, predictions
@@ -58,7 +58,7 @@ def run(n_rows: int = N_ROWS) -> list[Row]:
     rows[1] |= {"speed over memory's": round(from_memory["seconds"] / from_store["seconds"], 2), "at least": 0.5}
     rows[3] |= {"speed over memory's": round(at_once["seconds"] / streamed["seconds"], 2), "at least": 0.5}
     if n_rows == N_ROWS:
-        write_aside(RESULTS / "larger_than_memory.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+        write_whole(RESULTS / "larger_than_memory.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
     return rows
 
 

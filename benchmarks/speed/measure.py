@@ -22,7 +22,7 @@ Result = TypeVar("Result")
 MNIST, CIFAR = (1, 28, 28), (3, 32, 32)
 
 
-def objective_of(model: Any, bags: Bags, precision: str = "32-true") -> Any:
+def make_objective(model: Any, bags: Bags, precision: str = "32-true") -> Any:
     """What a step of a deep method's training on these bags minimizes, with fresh networks, on the CPU."""
     import torch
 
@@ -35,18 +35,18 @@ def objective_of(model: Any, bags: Bags, precision: str = "32-true") -> Any:
     return model._objective(recipe, networks, bags, make_fabric(torch.device("cpu"), precision))
 
 
-def timed_in_turns(works: dict[str, Work], rounds: int, times_a_round: int = 1) -> dict[str, list[float]]:
+def time_in_turns(works: dict[str, Work], rounds: int, times_a_round: int = 1) -> dict[str, list[float]]:
     """Seconds of each work in each round; they take turns, so that a busy machine slows all alike."""
     for work in works.values():
         work()  # the first time is for caches and for memory
     seconds: dict[str, list[float]] = {name: [] for name in works}
     for _ in range(rounds):
         for name, work in works.items():
-            seconds[name].append(seconds_of(work, times_a_round))
+            seconds[name].append(time_work(work, times_a_round))
     return seconds
 
 
-def seconds_of(work: Work, times: int = 1) -> float:
+def time_work(work: Work, times: int = 1) -> float:
     started = time.perf_counter()
     for _ in range(times):
         work()
@@ -95,7 +95,7 @@ def forget_peak() -> None:
     Path("/proc/self/clear_refs").write_text("5")
 
 
-def in_a_new_process(measure: Callable[..., Result], *given: Any) -> Result:
+def run_in_new_process(measure: Callable[..., Result], *given: Any) -> Result:
     """What a function gives in a process that has done nothing before."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as fresh:
         return fresh.submit(measure, *given).result()

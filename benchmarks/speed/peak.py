@@ -8,7 +8,7 @@ from torch.nn.functional import cross_entropy
 from torch.utils.flop_counter import FlopCounterMode
 
 from benchmarks.rows import Row
-from benchmarks.speed.measure import CIFAR, Work, timed_in_turns
+from benchmarks.speed.measure import CIFAR, Work, time_in_turns
 from llpgan.deep.networks import cifar_classifier
 from llpgan.deep.networks.parts import use_channels_last
 
@@ -22,8 +22,8 @@ def run() -> list[Row]:
         "contiguous": training_step(cifar_classifier(CIFAR, 10)),
         "channels last": training_step(use_channels_last(cifar_classifier(CIFAR, 10))),
     }
-    operations = {name: operations_of(work) for name, work in works.items()}
-    seconds = timed_in_turns(works, ROUNDS)
+    operations = {name: count_operations(work) for name, work in works.items()}
+    seconds = time_in_turns(works, ROUNDS)
     return [
         peak_row("CIFAR step, weights contiguous (before) / peak", "contiguous", operations, seconds),
         peak_row("CIFAR step, weights channels last (after) / peak", "channels last", operations, seconds),
@@ -42,7 +42,7 @@ def training_step(network: nn.Module) -> Work:
     return step
 
 
-def operations_of(work: Work) -> int:
+def count_operations(work: Work) -> int:
     """Additions and multiplications in products and convolutions, forwards and backwards."""
     with FlopCounterMode(display=False) as counter:
         work()

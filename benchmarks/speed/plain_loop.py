@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from functools import partial
 
 from benchmarks.rows import Row
-from benchmarks.speed.measure import MNIST, image_bags, ratio_row, seconds_of
+from benchmarks.speed.measure import MNIST, image_bags, ratio_row, time_work
 from benchmarks.speed.plain import NOISE_SIZE, Step, plain_bags, plain_epoch, plain_llpgan_step
 from llpgan import LLPGAN
 from llpgan.bags.fit_warnings import TrainingWarning
@@ -22,7 +22,7 @@ def run() -> list[Row]:
     loops = {"plain": plain_step(spare=False), "sparing": plain_step(spare=True)}
 
     def plain_seconds(_: LLPGAN) -> Mapping[str, float]:
-        return {name: seconds_of(partial(plain_epoch, step, tensors)) for name, step in loops.items()}
+        return {name: time_work(partial(plain_epoch, step, tensors)) for name, step in loops.items()}
 
     model = LLPGAN(epochs=ROUNDS + 1, random_state=0)
     with warnings.catch_warnings(action="ignore", category=TrainingWarning):  # there is nothing to learn here

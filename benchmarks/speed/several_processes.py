@@ -24,11 +24,11 @@ _MARK = "seconds of an epoch: "
 
 def run() -> list[Row]:
     """Runs of one and of two processes take turns, so that a busy machine slows both alike."""
-    rounds = [(measured(1), measured(2)) for _ in range(ROUNDS)]
-    return [row_of(job, rounds) for job in JOBS]
+    rounds = [(measure(1), measure(2)) for _ in range(ROUNDS)]
+    return [make_ratio_row(job, rounds) for job in JOBS]
 
 
-def row_of(job: str, rounds: list[tuple[dict[str, float], dict[str, float]]]) -> Row:
+def make_ratio_row(job: str, rounds: list[tuple[dict[str, float], dict[str, float]]]) -> Row:
     ratios = [two[job] / one[job] for one, two in rounds]
     return {
         "what": f"{job}, an epoch in two processes / in one",
@@ -40,7 +40,7 @@ def row_of(job: str, rounds: list[tuple[dict[str, float], dict[str, float]]]) ->
     }
 
 
-def measured(count: int) -> dict[str, float]:
+def measure(count: int) -> dict[str, float]:
     """Seconds of an epoch of each job in so many processes."""
     command = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={count}", "-m", __name__]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
@@ -52,10 +52,10 @@ def measured(count: int) -> dict[str, float]:
 def epochs() -> dict[str, float]:
     """In one of the processes: the quickest of three epochs, the first of which also warms up."""
     torch.set_num_threads(1)
-    return {name: seconds_of(*job) for name, job in JOBS.items()}
+    return {name: time_epochs(*job) for name, job in JOBS.items()}
 
 
-def seconds_of(method: type[DeepClassifier], shape: tuple[int, ...], n_bags: int) -> float:
+def time_epochs(method: type[DeepClassifier], shape: tuple[int, ...], n_bags: int) -> float:
     model = method(epochs=3, random_state=0).fit_bags(image_bags(shape, n_bags, BAG_SIZE))
     return min(row["seconds"] for row in model.history_)
 

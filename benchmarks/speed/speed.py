@@ -2,7 +2,7 @@
 
 import json
 
-from benchmarks.rows import RESULTS, Row, as_markdown, write_aside
+from benchmarks.rows import RESULTS, Row, as_markdown, write_whole
 
 MEASURED = ("step_time", "plain_loop", "time_to_accuracy", "peak", "chunked")
 ABOUT = (
@@ -15,7 +15,7 @@ ABOUT = (
 
 def run() -> list[Row]:
     rows = [json.loads(line) for name in MEASURED for line in (RESULTS / f"{name}.jsonl").read_text().splitlines()]
-    write_aside(RESULTS / "speed.md", page(rows))
+    write_whole(RESULTS / "speed.md", page(rows))
     return summary(rows)
 
 

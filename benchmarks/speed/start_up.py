@@ -13,7 +13,7 @@ from collections.abc import Callable
 from functools import partial
 
 from benchmarks.rows import Row
-from benchmarks.speed.measure import ratio_row, timed_in_turns
+from benchmarks.speed.measure import ratio_row, time_in_turns
 from llpgan.data.election import BAG, LABEL, PEOPLE, RESULTS
 
 ROUNDS = 5
@@ -27,7 +27,7 @@ def run() -> list[Row]:
         for when, source in versions().items():
             works[f"llpgan --help{when}"] = partial(python, "-m", "llpgan", "--help", source=source)
             works[f"llpgan fit, BagLogistic on the election{when}"] = partial(fit, f"{folder}/model", source)
-        seconds = timed_in_turns(works, ROUNDS)
+        seconds = time_in_turns(works, ROUNDS)
     reference = seconds.pop(REFERENCE)
     return [ratio_row(f"{what} / {REFERENCE}", found, reference) for what, found in seconds.items()]
 

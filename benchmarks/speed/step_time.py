@@ -9,11 +9,11 @@ from benchmarks.speed.measure import (
     MNIST,
     Work,
     image_bags,
-    in_a_new_process,
-    objective_of,
+    make_objective,
     peak_bytes,
     ratio_row,
-    timed_in_turns,
+    run_in_new_process,
+    time_in_turns,
 )
 from llpgan import DLLP, LLPGAN
 from llpgan.deep.batches import BagBatch, BagDataset
@@ -32,17 +32,17 @@ FEWER_FAKES = {"a half": 0.5, "a quarter": 0.25}
 
 def run() -> list[Row]:
     times = [row for data in SHAPES for row in times_on(data)] + [bfloat16_row("CIFAR")]
-    peaks = {name: in_a_new_process(peak_after_steps, name) for name in ("nothing", "supervised", *METHODS)}
+    peaks = {name: run_in_new_process(peak_after_steps, name) for name in ("nothing", "supervised", *METHODS)}
     rows = times + [memory_row(name, peaks) for name in ("supervised", *METHODS)]
     return [row | {"settings": {"bag_size": BAG_SIZE, "bags_per_step": BAGS_A_STEP}} for row in rows]
 
 
 def times_on(data: str) -> list[Row]:
     works: dict[str, Work] = {"supervised": supervised_step(data)}
-    works |= {name: step_of(method(), data) for name, method in METHODS.items()}
-    works |= {part: step_of(LLPGAN(fakes_per_instance=share), data) for part, share in FEWER_FAKES.items()}
+    works |= {name: make_step(method(), data) for name, method in METHODS.items()}
+    works |= {part: make_step(LLPGAN(fakes_per_instance=share), data) for part, share in FEWER_FAKES.items()}
     works["one by one"] = one_by_one(DLLP(), data)
-    seconds = timed_in_turns(works, *ROUNDS[data])
+    seconds = time_in_turns(works, *ROUNDS[data])
     return [
         ratio_row(
             f"LLP-GAN step / supervised, {data}", seconds["LLP-GAN"], seconds["supervised"], at_most=AT_MOST[data]
@@ -59,8 +59,8 @@ def times_on(data: str) -> list[Row]:
 
 
 def bfloat16_row(data: str) -> Row:
-    works = {precision: step_of(DLLP(), data, precision) for precision in ("bf16-mixed", "32-true")}
-    seconds = timed_in_turns(works, *ROUNDS[data])
+    works = {precision: make_step(DLLP(), data, precision) for precision in ("bf16-mixed", "32-true")}
+    seconds = time_in_turns(works, *ROUNDS[data])
     what = f"DLLP step in bf16-mixed / in 32 bit, {data}"
     return ratio_row(what, seconds["bf16-mixed"], seconds["32-true"], at_most=0.65)
 
@@ -82,21 +82,21 @@ def supervised_step(data: str) -> Work:
     return step
 
 
-def step_of(model: DeepClassifier, data: str, precision: str = "32-true") -> Work:
-    objective, dataset = prepared(model, data, precision)
+def make_step(model: DeepClassifier, data: str, precision: str = "32-true") -> Work:
+    objective, dataset = prepare(model, data, precision)
     batch = dataset.batch(range(BAGS_A_STEP[data]))
     return lambda: objective.step(batch)
 
 
 def one_by_one(model: DeepClassifier, data: str) -> Work:
-    objective, dataset = prepared(model, data)
+    objective, dataset = prepare(model, data)
     batches: list[BagBatch] = [dataset.batch([bag]) for bag in range(BAGS_A_STEP[data])]
     return lambda: [objective.step(batch) for batch in batches]
 
 
-def prepared(model: DeepClassifier, data: str, precision: str = "32-true") -> tuple[Objective, BagDataset]:
+def prepare(model: DeepClassifier, data: str, precision: str = "32-true") -> tuple[Objective, BagDataset]:
     bags = image_bags(SHAPES[data], BAGS_A_STEP[data], BAG_SIZE)
-    return objective_of(model, bags, precision), BagDataset(bags)
+    return make_objective(model, bags, precision), BagDataset(bags)
 
 
 def memory_row(name: str, peaks: dict[str, int]) -> Row:
@@ -114,7 +114,7 @@ def memory_row(name: str, peaks: dict[str, int]) -> Row:
 def peak_after_steps(name: str) -> int:
     """Of a process that imports everything and takes a few steps."""
     if name != "nothing":
-        step = supervised_step("MNIST") if name == "supervised" else step_of(METHODS[name](), "MNIST")
+        step = supervised_step("MNIST") if name == "supervised" else make_step(METHODS[name](), "MNIST")
         for _ in range(5):
             step()
     return peak_bytes()

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.csv
 
 from benchmarks.rows import Row
-from benchmarks.speed.measure import in_a_new_process, peak_bytes
+from benchmarks.speed.measure import peak_bytes, run_in_new_process
 from llpgan import Bags
 
 N_ROWS, N_BAGS, N_NUMBERS = 1_000_000, 5_000, 20
@@ -25,7 +25,7 @@ def run() -> list[Row]:
         people, results = Path(folder, "people.csv"), Path(folder, "results.csv")
         write_tables(people, results)
         rounds = [
-            (in_a_new_process(read_only, people), in_a_new_process(make_bags, people, results))
+            (run_in_new_process(read_only, people), run_in_new_process(make_bags, people, results))
             for _ in range(ROUNDS)  # in turns, so that a busy machine slows both alike
         ]
         size = people.stat().st_size

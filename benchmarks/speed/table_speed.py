@@ -15,7 +15,7 @@ from sklearn.linear_model import LogisticRegression
 
 from benchmarks.accuracy.adult_llp import read_rows
 from benchmarks.rows import Row
-from benchmarks.speed.measure import ratio_row, timed_in_turns
+from benchmarks.speed.measure import ratio_row, time_in_turns
 from llpgan import BagBoosting, BagLogistic, Bags
 
 Array = NDArray[Any]
@@ -29,15 +29,15 @@ def run() -> list[Row]:
     warnings.simplefilter("ignore")
     rows = read_rows()
     instances, labels = rows.instances[:N_ROWS].astype(np.float64), rows.labels[:N_ROWS]
-    return [row for n_bags in N_BAGS for row in measured(instances, labels, n_bags)]
+    return [row for n_bags in N_BAGS for row in measure(instances, labels, n_bags)]
 
 
-def measured(instances: Array, labels: Array, n_bags: int) -> list[Row]:
+def measure(instances: Array, labels: Array, n_bags: int) -> list[Row]:
     bag_of_row = np.random.default_rng(0).permutation(N_ROWS) % n_bags
     bags = Bags.from_labels(instances, labels, bag_of_row)
     model = BagBoosting(random_state=0, bag_shift="covariate").fit_bags(bags)
     n_trees = model.n_models * (len(model.held_out_losses_) - 1)
-    seconds = timed_in_turns(
+    seconds = time_in_turns(
         {
             "linear": lambda: BagLogistic(random_state=0).fit_bags(bags),
             "labels, linear": lambda: LogisticRegression(max_iter=1000).fit(instances, labels),

@@ -27,8 +27,8 @@ from numpy.typing import NDArray
 from rich.console import Console
 from sklearn.metrics import roc_auc_score
 
-from benchmarks.rows import RESULTS, Row, as_table, made_with, measured_rows, write_aside
-from benchmarks.speed.measure import in_a_new_process, peak_bytes
+from benchmarks.rows import RESULTS, Row, as_table, describe_versions, measure_rows, write_whole
+from benchmarks.speed.measure import peak_bytes, run_in_new_process
 from llpgan import BagBoosting, BagLogistic, Bags
 from llpgan.methods.base import LLPClassifier
 from llpgan.tables import store as stores
@@ -45,11 +45,11 @@ def run(n_rows: int = N_ROWS) -> list[Row]:
     """Make the store, then measure each method."""
     with TemporaryDirectory() as temporary:
         folder = Path(temporary)
-        in_a_new_process(write_store, folder, n_rows)
-        rows = [in_a_new_process(measured, name, folder) for name in ("BagLogistic", "BagBoosting")]
+        run_in_new_process(write_store, folder, n_rows)
+        rows = [run_in_new_process(measured, name, folder) for name in ("BagLogistic", "BagBoosting")]
     if n_rows == N_ROWS:
-        lines = [json.dumps(row | made_with()) + "\n" for row in rows]
-        write_aside(RESULTS / "tables_larger_than_memory.jsonl", "".join(lines))
+        lines = [json.dumps(row | describe_versions()) + "\n" for row in rows]
+        write_whole(RESULTS / "tables_larger_than_memory.jsonl", "".join(lines))
     return rows
 
 
@@ -101,7 +101,7 @@ def run_in_processes() -> list[Row]:
     cells = [(name, size, count) for size in SIZES for name in ("BagLogistic", "BagBoosting") for count in COUNTS]
     with TemporaryDirectory() as temporary:
         path, names = RESULTS / "tables_in_processes.jsonl", ("method", "rows", "processes")
-        return measured_rows(path, names, cells, partial(measured_together, Path(temporary)))
+        return measure_rows(path, names, cells, partial(measured_together, Path(temporary)))
 
 
 def measured_together(stores_of_sizes: Path, name: str, n_rows: int, count: int) -> Row:
@@ -109,14 +109,14 @@ def measured_together(stores_of_sizes: Path, name: str, n_rows: int, count: int)
     folder = stores_of_sizes / str(n_rows)
     if not folder.exists():
         folder.mkdir()
-        in_a_new_process(write_store, folder, n_rows)
+        run_in_new_process(write_store, folder, n_rows)
     launcher = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={count}", "-m", __name__]
     command = [sys.executable, *launcher, "--folder", str(folder), "--method", name]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     subprocess.run(command, env=environment, check=True)
     each = [json.loads((folder / f"process {rank}.json").read_text()) for rank in range(count)]
     largest = {key: max(row[key] for row in each) for key in ("seconds", "CPU seconds", "peak MB")}
-    return {"bags": each[0]["bags"], **largest, "AUC": each[0]["AUC"], **made_with()}
+    return {"bags": each[0]["bags"], **largest, "AUC": each[0]["AUC"], **describe_versions()}
 
 
 def train_on_one_core(name: str, folder: Path) -> Row:

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from benchmarks.rows import RESULTS, Row
-from benchmarks.speed.measure import CIFAR, image_bags, ratio_row, seconds_of
+from benchmarks.speed.measure import CIFAR, image_bags, ratio_row, time_work
 from benchmarks.speed.plain import plain_bags, plain_dllp_step, plain_epoch
 from llpgan import DLLP, Bags
 from llpgan.data.bagging import random_bags
@@ -38,7 +38,7 @@ def run() -> list[Row]:
     """A row for each rate of the plain loop, and one for photographs."""
     torch.set_num_threads(1)  # small networks: a second thread only waits
     races = [race(seed) for seed in SEEDS]
-    return [*(row_of(rate, races) for rate in RATES), compare_photo_recipes()]
+    return [*(make_rate_row(rate, races) for rate in RATES), compare_photo_recipes()]
 
 
 def compare_photo_recipes() -> Row:
@@ -66,7 +66,7 @@ def compare_photo_recipes() -> Row:
             seconds[preset].append(sum(row["seconds"] for row in history))
     late = "" if reached["cpu"] else f", which is not there after {n_epochs['cpu']} epochs"
     return ratio_row(
-        f"time to {PHOTO_ERROR:g} % error on CIFAR-10, {n_epochs['default']} epochs of the recipe for photographs / "
+        f"time to {PHOTO_ERROR:g} % error on CIFAR-10, {n_epochs['default']} epochs of the photo recipe / "
         f"the recipe for the paper's layers{late}",
         seconds["default"],
         seconds["cpu"],
@@ -102,8 +102,8 @@ class PlainRun:
         self.network.train()
         with random_numbers(1000 * self.seed + self.epochs):
             bags = [self.bags[bag] for bag in torch.randperm(len(self.bags)).tolist()]
-            self.seconds += seconds_of(partial(plain_epoch, self.step, bags))
-        self.there = accuracy_of(self.network, *self.test) >= ENOUGH
+            self.seconds += time_work(partial(plain_epoch, self.step, bags))
+        self.there = score_network(self.network, *self.test) >= ENOUGH
 
 
 @contextmanager
@@ -115,7 +115,7 @@ def random_numbers(seed: int) -> Iterator[None]:
 
 
 @torch.no_grad()
-def accuracy_of(network: nn.Module, instances: Tensor, labels: Tensor) -> float:
+def score_network(network: nn.Module, instances: Tensor, labels: Tensor) -> float:
     return (network.eval()(instances)[0].argmax(1) == labels).double().mean().item()
 
 
@@ -140,7 +140,7 @@ def race(seed: int) -> Row:
     }
 
 
-def row_of(rate: float, races: list[Row]) -> Row:
+def make_rate_row(rate: float, races: list[Row]) -> Row:
     """Where the plain loop was not there after our 100 epochs, its time till then counts."""
     ratios = sorted(race["seconds"] / race["plain_seconds"][rate] for race in races)
     late = " (not there after 100 epochs)" if None in [race["plain_epochs"][rate] for race in races] else ""
@@ -149,11 +149,11 @@ def row_of(rate: float, races: list[Row]) -> Row:
         "ratio": round(statistics.median(ratios), 3),
         "range": f"{ratios[0]:.2f} to {ratios[-1]:.2f}",
         "bar": f"at most {AT_MOST}" if rate == RATES[0] else "",
-        "our epochs": said([race["epochs"] for race in races]),
-        "plain epochs": said([race["plain_epochs"][rate] for race in races]),
+        "our epochs": list_epochs([race["epochs"] for race in races]),
+        "plain epochs": list_epochs([race["plain_epochs"][rate] for race in races]),
         "settings": {"bag_size": BAG_SIZE, "seeds": len(races), "method": "DLLP, default settings"},
     }
 
 
-def said(epochs: list[int | None]) -> str:
+def list_epochs(epochs: list[int | None]) -> str:
     return ", ".join("never" if epoch is None else str(epoch) for epoch in epochs)

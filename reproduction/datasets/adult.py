@@ -109,14 +109,14 @@ def _rows(path: Path) -> Iterator[_Row]:
 
 
 def _table(what: str, rows: Iterator[_Row]) -> _Table:
-    checked = [_checked(where, row) for where, row in rows]
+    checked = [_check_row(where, row) for where, row in rows]
     if not checked:
         raise ValueError(f"{what}: there are no rows")
     columns = {name: np.array(values) for name, values in zip(_COLUMNS, zip(*checked, strict=True), strict=True)}
     return columns, columns.pop("income")
 
 
-def _checked(where: str, row: list[str]) -> list[str | int]:
+def _check_row(where: str, row: list[str]) -> list[str | int]:
     if len(row) != len(_COLUMNS):
         raise ValueError(f"{where}: {len(row)} values, where {len(_COLUMNS)} are expected")
     if row[-1] not in _INCOMES:

@@ -142,12 +142,12 @@ def binary_batch(where: str, content: bytes, *, n_labels: int, column: int) -> B
 def names_in_pickle(where: str, content: bytes, *, key: str, n_classes: int) -> tuple[str, ...]:
     """The classes' names from a pickled list of byte strings."""
     names = _list(where, read_pickle(where, content), key)
-    return _counted(where, [text(name) for name in names], n_classes)
+    return _check_class_names(where, [text(name) for name in names], n_classes)
 
 
 def names_in_lines(where: str, content: bytes, *, n_classes: int) -> tuple[str, ...]:
     """The classes' names from a text, a name a line."""
-    return _counted(where, content.decode("latin1").split(), n_classes)
+    return _check_class_names(where, content.decode("latin1").split(), n_classes)
 
 
 def _entry(where: str, batch: dict[str, Any], key: str) -> Any:
@@ -163,7 +163,7 @@ def _list(where: str, batch: dict[str, Any], key: str) -> list[Any]:
     return values
 
 
-def _counted(where: str, names: list[str], n_classes: int) -> tuple[str, ...]:
+def _check_class_names(where: str, names: list[str], n_classes: int) -> tuple[str, ...]:
     if len(names) != n_classes:
         raise ValueError(f"{where}: {len(names)} names of classes, where {n_classes} are expected")
     return tuple(names)

@@ -17,8 +17,8 @@ _ABOUT = (
 
 def table(results: Results) -> Table:
     """A row a method, and for each bag size ours and the paper's."""
-    results = _with_the_papers_networks(results)
-    shared = _shared(results)
+    results = _drop_small_networks(results)
+    shared = _find_shared_problems(results)
     sizes = sorted(values(results, lambda cell: cell.bag_size or 1))
     columns = ["method", *(part for size in sizes for part in (f"{size}", f"{size}, paper"))]
     rows = [
@@ -30,8 +30,8 @@ def table(results: Results) -> Table:
 
 def figure(results: Results) -> Figure:
     """Lines of ours, dotted lines of the paper's."""
-    results = _with_the_papers_networks(results)
-    shared, sizes = _shared(results), sorted(values(results, lambda cell: cell.bag_size or 1))
+    results = _drop_small_networks(results)
+    shared, sizes = _find_shared_problems(results), sorted(values(results, lambda cell: cell.bag_size or 1))
 
     def draw(axes: Axes) -> None:
         for title, found in group_results(results, method_label).items():
@@ -44,11 +44,11 @@ def figure(results: Results) -> Figure:
     return panels([draw], size=(4.6, 3.4))
 
 
-def _with_the_papers_networks(results: Results) -> Results:
+def _drop_small_networks(results: Results) -> Results:
     return [result for result in results if not result.cell.has_small_network]
 
 
-def _shared(results: Results) -> dict[str, str]:
+def _find_shared_problems(results: Results) -> dict[str, str]:
     """The problems that can be averaged, with their data set: a mean over others would compare unlike things."""
     wanted = len(values(results, lambda cell: (method_label(cell), cell.bag_size)))
     there = group_results(results, problem_title)

@@ -22,12 +22,14 @@ def table(results: Results) -> Table:
         "bags": describe,
         "size": lambda cell: str(cell.bag_size),
     }
-    return crossed_table(_ordered(results), "Kinds of bags", _ABOUT, heads)
+    return crossed_table(_order_kinds(results), "Kinds of bags", _ABOUT, heads)
 
 
 def figure(results: Results) -> Figure:
     """A panel for each data set, a line for each kind of bags, a dot for each method and draw."""
-    return dot_panels(_ordered(results), lambda cell: f"{problem_title(cell)}, bags of {cell.bag_size}", describe)
+    return dot_panels(
+        _order_kinds(results), lambda cell: f"{problem_title(cell)}, bags of {cell.bag_size}", describe
+    )
 
 
 def describe(cell: Cell) -> str:
@@ -40,7 +42,7 @@ def describe(cell: Cell) -> str:
     return ("by feature" if cell.bag_kind == "feature" else cell.bag_kind) + more
 
 
-def _ordered(results: Results) -> Results:
+def _order_kinds(results: Results) -> Results:
     places = values(results, problem_title)
 
     def place(result: Result) -> tuple[int, int, int, float]:

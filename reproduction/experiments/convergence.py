@@ -29,7 +29,7 @@ def table(results: Results) -> Table:
     """A row for each data set, bag size and method."""
     columns = ["data", "bag size", "method", "epochs", *(f"after {part:.0%}" for part in _PARTS), "swing"]
     rows = []
-    for (dataset, size, method), group in group_results(in_bags(results), _group).items():
+    for (dataset, size, method), group in group_results(select_bags(results), _group).items():
         curves = [result.curve("error") for result in group]
         head = [dataset_title(dataset) + part_title(group), str(size), method, str(max(map(len, curves)))]
         parts = [mean_and_spread([_after(curve, part) for curve in curves]) for part in _PARTS]
@@ -39,12 +39,12 @@ def table(results: Results) -> Table:
 
 def figure(results: Results) -> Figure:
     """A line for each method; the paper's last error, where its Table 1 tells it, dotted."""
-    groups = group_results(in_bags(results), lambda cell: (cell.dataset, cell.bag_size))
-    n_sizes = len(values(in_bags(results), lambda cell: cell.bag_size))
+    groups = group_results(select_bags(results), lambda cell: (cell.dataset, cell.bag_size))
+    n_sizes = len(values(select_bags(results), lambda cell: cell.bag_size))
     return panels([_panel(*key, group) for key, group in groups.items()], n_columns=n_sizes)
 
 
-def in_bags(results: Results) -> Results:
+def select_bags(results: Results) -> Results:
     """Results of methods with epochs, in bags of more than one; small bags first."""
     found = [result for result in results if (result.cell.bag_size or 0) > 1 and result.row["history"]]
     order = values(found, lambda cell: cell.dataset)

@@ -6,7 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from reproduction.cells import Cell
-from reproduction.outputs import Draw, Table, colours_of, mean_and_spread, panels, plot_by_epoch
+from reproduction.outputs import Draw, Table, assign_colours, mean_and_spread, panels, plot_by_epoch
 from reproduction.run import Results, curves, group_results, problem_title, values
 
 _ABOUT = (
@@ -36,7 +36,7 @@ def figure(results: Results) -> Figure:
     """A panel for each data set and weight, a line for each bag size."""
     ordered = sorted(results, key=lambda result: (weight(result.cell), result.cell.bag_size or 0))
     groups = group_results(ordered, lambda cell: f"{problem_title(cell)}, weight {weight(cell):g}")
-    colours = colours_of(values(ordered, lambda cell: cell.bag_size))
+    colours = assign_colours(values(ordered, lambda cell: cell.bag_size))
     return panels([_panel(title, group, colours) for title, group in groups.items()], n_columns=3)
 
 

@@ -4,7 +4,15 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from reproduction.cells import Cell
 from reproduction.experiments.convergence import swing
-from reproduction.outputs import Draw, Table, colours_of, error_by_epoch, mean_and_spread, panels, plot_by_epoch
+from reproduction.outputs import (
+    Draw,
+    Table,
+    assign_colours,
+    error_by_epoch,
+    mean_and_spread,
+    panels,
+    plot_by_epoch,
+)
 from reproduction.run import Result, Results, curves, group_results, method_title, problem_title, values
 
 _ABOUT = (
@@ -33,7 +41,7 @@ def table(results: Results) -> Table:
     """A row for each data set, bag size and game."""
     rows = []
     for key, group in group_results(
-        _ordered(results), lambda c: (problem_title(c), str(c.bag_size), variant(c))
+        _order_games(results), lambda c: (problem_title(c), str(c.bag_size), variant(c))
     ).items():
         found = mean_and_spread([result.error for result in group])
         swings = mean_and_spread([swing(result.curve("error")) for result in group])
@@ -43,12 +51,12 @@ def table(results: Results) -> Table:
 
 def figure(results: Results) -> Figure:
     """A panel for each data set and bag size, a line for each game."""
-    groups = group_results(_ordered(results), lambda cell: f"{problem_title(cell)}, bags of {cell.bag_size}")
-    colours = colours_of(values(_ordered(results), variant))
+    groups = group_results(_order_games(results), lambda cell: f"{problem_title(cell)}, bags of {cell.bag_size}")
+    colours = assign_colours(values(_order_games(results), variant))
     return panels([_panel(title, group, colours) for title, group in groups.items()], n_columns=2, size=(4.6, 3.6))
 
 
-def _ordered(results: Results) -> Results:
+def _order_games(results: Results) -> Results:
     places = list(group_results(results, problem_title))
 
     def place(result: Result) -> tuple[int, int, str]:

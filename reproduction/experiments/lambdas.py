@@ -4,7 +4,15 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from reproduction.cells import Cell
 from reproduction.experiments.convergence import swing
-from reproduction.outputs import Draw, Table, colours_of, error_by_epoch, mean_and_spread, panels, plot_by_epoch
+from reproduction.outputs import (
+    Draw,
+    Table,
+    assign_colours,
+    error_by_epoch,
+    mean_and_spread,
+    panels,
+    plot_by_epoch,
+)
 from reproduction.run import Results, curves, group_results, problem_title, values
 
 _ABOUT = (
@@ -22,7 +30,7 @@ def weight(cell: Cell) -> float:
 def table(results: Results) -> Table:
     """A row for each data set, bag size and λ."""
     rows = []
-    for (problem, size, value), group in group_results(_ordered(results), _group).items():
+    for (problem, size, value), group in group_results(_order_weights(results), _group).items():
         swings = [swing(result.curve("error")) for result in group]
         found = [result.error for result in group]
         rows.append([problem, str(size), f"{value:g}", mean_and_spread(found), mean_and_spread(swings)])
@@ -31,12 +39,12 @@ def table(results: Results) -> Table:
 
 def figure(results: Results) -> Figure:
     """A panel for each data set and bag size, a line for each λ."""
-    groups = group_results(_ordered(results), lambda cell: f"{problem_title(cell)}, bags of {cell.bag_size}")
-    colours = colours_of(values(_ordered(results), weight))
+    groups = group_results(_order_weights(results), lambda cell: f"{problem_title(cell)}, bags of {cell.bag_size}")
+    colours = assign_colours(values(_order_weights(results), weight))
     return panels([_panel(title, group, colours) for title, group in groups.items()], n_columns=3)
 
 
-def _ordered(results: Results) -> Results:
+def _order_weights(results: Results) -> Results:
     places = {problem: place for place, problem in enumerate(group_results(results, problem_title))}
     return sorted(
         results, key=lambda r: (places[problem_title(r.cell)], r.cell.bag_size or 0, weight(r.cell), r.cell.draw)

@@ -22,12 +22,12 @@ def table(results: Results) -> Table:
         "noise": lambda cell: cell.noise or "none",
         "level": lambda cell: "" if cell.noise is None else f"{_LEVELS[cell.noise]} {cell.noise_level:g}",
     }
-    return crossed_table(_ordered(results), "Noise on the proportions", _ABOUT, heads)
+    return crossed_table(_order_noises(results), "Noise on the proportions", _ABOUT, heads)
 
 
 def figure(results: Results) -> Figure:
     """A panel for each data set, bag size and kind of noise; less noise to the left."""
-    noisy = [result for result in _ordered(results) if result.cell.noise is not None]
+    noisy = [result for result in _order_noises(results) if result.cell.noise is not None]
     return line_panels(noisy, _panel, _amount, "more noise →   (1/ε, step, or share)", log=True)
 
 
@@ -40,7 +40,7 @@ def _panel(cell: Cell) -> str:
     return f"{problem_title(cell)}, {cell.bag_size}: {cell.noise}"
 
 
-def _ordered(results: Results) -> Results:
+def _order_noises(results: Results) -> Results:
     places = values(results, problem_title)
 
     def place(result: Result) -> tuple[int, int, str, float]:

@@ -22,18 +22,18 @@ def table(results: Results) -> Table:
     """A row for each panel."""
     rows = [
         [dataset, what, f"{images.mean() / 255:.3f}", f"{spread(images):.3f}"]
-        for dataset, what, images in _shown(results)
+        for dataset, what, images in _iterate_images(results)
     ]
     return Table("Generated samples", _ABOUT, ["data", "images", "brightness", "spread"], rows)
 
 
 def figure(results: Results) -> Figure:
     """A panel of images for each method and epoch, after one of real images."""
-    draws = [_panel(f"{dataset}: {what}", images) for dataset, what, images in _shown(results)]
+    draws = [_panel(f"{dataset}: {what}", images) for dataset, what, images in _iterate_images(results)]
     return panels(draws, n_columns=3, size=(3.4, 3.6))
 
 
-def _shown(results: Results) -> Iterator[tuple[str, str, Array]]:
+def _iterate_images(results: Results) -> Iterator[tuple[str, str, Array]]:
     told = set[str]()
     for result in results:
         dataset = dataset_title(result.cell.dataset)

@@ -33,7 +33,7 @@ def table(results: Results) -> Table:
         for m, seconds, a_bag in points
     ]
     columns = ["data, method", "instances m", "seconds an epoch", "milliseconds a bag and epoch"]
-    return Table("Training time", _ABOUT.format(_in_words(_points(results))), columns, rows)
+    return Table("Training time", _ABOUT.format(_describe_growth(_points(results))), columns, rows)
 
 
 def figure(results: Results) -> Figure:
@@ -80,7 +80,7 @@ def _title(result: Result) -> str:
     return f"{dataset_title(result.cell.dataset)}, {method_title(result.cell.method)}"
 
 
-def _in_words(points: _Points) -> str:
+def _describe_growth(points: _Points) -> str:
     fits = [
         f"{title}: t ∝ m^{growth([m for m, _, _ in found], [s for _, s, _ in found]):.2f}"
         for title, found in points.items()

@@ -4,7 +4,7 @@ import io
 
 import pytest
 from reproduction.outputs import error_table
-from reproduction.run import results_of
+from reproduction.run import make_results
 from rich.console import Console
 
 from reproduction.experiments import average_error, convergence
@@ -15,7 +15,7 @@ def _row(error, **cell):
 
 
 def _lines(rows, paper="table1"):
-    return [list(line) for line in error_table(results_of(rows), "Errors", paper).rows]
+    return [list(line) for line in error_table(make_results(rows), "Errors", paper).rows]
 
 
 def test_draws_are_averaged_and_the_papers_figure_is_below():
@@ -46,7 +46,7 @@ def test_variants_of_a_method_are_told_apart():
         ["MNIST", "DLLP, weight decay", "1", "1.00"],
     ]
     curves = [{**row, "history": [{"error": row["error"]}] * 4} for row in rows]
-    told = convergence.table(results_of(curves)).rows
+    told = convergence.table(make_results(curves)).rows
     assert [(line[2], line[-2]) for line in told] == [("DLLP", "2.00"), ("DLLP, weight decay", "1.00")]
 
 
@@ -60,14 +60,14 @@ def test_what_is_smaller_than_in_the_paper_is_named():
     expected = [("MNIST, 4,000 rows", "LLP-GAN"), ("CIFAR-10", "DLLP"), ("CIFAR-10", "DLLP, small network")]
     assert [tuple(line[:2]) for line in _lines(rows)[::2]] == expected
     curves = [{**row, "history": [{"error": row["error"]}] * 4} for row in rows]
-    told = convergence.table(results_of(curves)).rows
+    told = convergence.table(make_results(curves)).rows
     assert [(line[0], line[2]) for line in told] == expected
 
 
 def test_an_average_waits_for_the_sizes_that_a_method_has_no_rows_of_yet():
     both = [_row(1.0, classes=[0, 1]), _row(3.0, classes=[0, 1], bag_size=64)]
     begun = [_row(2.0, classes=[0, 1], bag_size=64, method="DLLP"), _row(9.0, classes=[4, 9])]
-    rows = average_error.table(results_of([*both, *begun])).rows
+    rows = average_error.table(make_results([*both, *begun])).rows
     assert [list(row) for row in rows] == [
         ["DLLP", "", "0.05", "2.00", "0.05"],
         ["LLP-GAN", "1.00", "0.05", "3.00", "0.05"],
@@ -78,14 +78,14 @@ def test_an_average_waits_for_the_sizes_that_a_method_has_no_rows_of_yet():
 def test_nothing_is_cut_off_in_a_narrow_terminal(width):
     rows = [_row(error, bag_size=size) for error, size in ((1.11, 16), (2.22, 32), (3.33, 64), (4.44, 128))]
     screen = io.StringIO()
-    Console(file=screen, width=width).print(error_table(results_of(rows), "Errors", "table1").for_terminal())
+    Console(file=screen, width=width).print(error_table(make_results(rows), "Errors", "table1").for_terminal())
     said = screen.getvalue()
     assert "…" not in said
     assert all(word in said for word in ("method", "LLP-GAN", "1.11", "4.44", "(0.27)"))
 
 
 def test_a_problem_is_named_once_in_the_terminal_and_on_every_line_of_the_files():
-    table = error_table(results_of([_row(1.0), _row(2.0, method="DLLP")]), "Errors", "table1")
+    table = error_table(make_results([_row(1.0), _row(2.0, method="DLLP")]), "Errors", "table1")
     screen = io.StringIO()
     Console(file=screen, width=80).print(table.for_terminal())
     assert screen.getvalue().count("MNIST") == 1

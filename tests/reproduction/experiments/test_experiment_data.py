@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from reproduction.cells import Cell
 from reproduction.inputs import Data, load_data, make_bags
-from reproduction.run import error_of
+from reproduction.run import measure_error
 
 
 def test_two_classes_and_a_limit_on_rows():
@@ -56,7 +56,7 @@ def test_the_error_is_in_per_cent():
             return np.ones(len(instances))
 
     data = Data(np.zeros((1, 1)), np.zeros(1), np.zeros((4, 1)), np.array([1, 1, 1, 0]))
-    assert error_of(Always(), data) == 25
+    assert measure_error(Always(), data) == 25
 
 
 def test_what_is_not_set_leaves_no_trace_in_the_name():

@@ -1,4 +1,4 @@
-from reproduction.run import results_of
+from reproduction.run import make_results
 
 from reproduction.experiments import entropies
 
@@ -9,7 +9,7 @@ def test_a_bag_size_has_one_colour_in_all_charts():
         return {"cell": cell, "error": 1.0, "history": [{"entropy": 1.0}, {"entropy": 0.5}]}
 
     rows = [row(16), row(32), row(128), row(128, entropy_weight=0.1)]
-    plain, with_a_term = entropies.figure(results_of(rows)).axes
+    plain, with_a_term = entropies.figure(make_results(rows)).axes
     colours = {line.get_label(): line.get_color() for line in plain.lines}
     assert len(set(colours.values())) == 3
     assert [line.get_color() for line in with_a_term.lines] == [colours["bags of 128"]]

@@ -1,5 +1,5 @@
 import pytest
-from reproduction.grids import FOLDER, presets_of, read_grid
+from reproduction.grids import FOLDER, read_grid, read_presets
 
 
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.yaml")), ids=lambda path: path.stem)
@@ -8,7 +8,7 @@ def test_every_grid_has_the_three_presets_and_no_cell_twice(path, preset):
     cells = read_grid(path, preset)
     assert len({cell.id for cell in cells}) == len(cells) > 0
     photographs = ["default", "layers"] if path.stem == "table1" else []
-    assert list(presets_of(path)) == ["paper", "cpu", *photographs, "smoke"]
+    assert list(read_presets(path)) == ["paper", "cpu", *photographs, "smoke"]
     if preset == "smoke":
         assert {cell.dataset for cell in cells} <= {"digits", "digit-images"}
 
@@ -26,7 +26,7 @@ def test_colour_cells_of_the_paper_are_those_that_learn_on_a_cpu_but_for_epochs_
 @pytest.mark.parametrize("preset", ["paper", "cpu", "layers"])
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.yaml")), ids=lambda path: path.stem)
 def test_networks_on_colour_images_are_named_so_that_new_defaults_change_no_row(path, preset):
-    cells = read_grid(path, preset) if preset in presets_of(path) else []
+    cells = read_grid(path, preset) if preset in read_presets(path) else []
     for cell in cells:
         if cell.dataset in ("cifar10", "svhn", "cifar100") and cell.epochs:
             assert str(dict(cell.settings).get("classifier")).endswith("_classifier"), cell.title
