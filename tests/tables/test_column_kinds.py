@@ -15,7 +15,8 @@ from llpgan.tables.encode import Category, Date, LeftOut, Number, choose_encoder
 def kind_of(values, columns=None, name="x"):
     column = values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([values])
     columns = columns or Columns()
-    return type(choose_encoder(ColumnSummary.from_column(name, column, columns.kinds().get(name)), columns))
+    summary = ColumnSummary.from_column(name, column, columns.kinds().get(name))
+    return type(choose_encoder(summary, columns).encoder)
 
 
 SEEN = {

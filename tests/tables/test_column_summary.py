@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llpgan.tables import Columns
-from llpgan.tables.columns import ColumnSummary, Moments, Sample
+from llpgan.tables import columns as column_statistics
+from llpgan.tables.columns import ColumnSummary
 from llpgan.tables.encode import LeftOut, choose_encoder
 from tests.tables.test_column_kinds import SAID, SEEN
 
@@ -17,7 +18,7 @@ def as_column(values):
 
 
 def learned(column, columns):
-    return choose_encoder(ColumnSummary.from_column("x", column, columns.kinds().get("x")), columns)
+    return choose_encoder(ColumnSummary.from_column("x", column, columns.kinds().get("x")), columns).encoder
 
 
 def streamed(column, columns, n_rows):
@@ -25,7 +26,7 @@ def streamed(column, columns, n_rows):
     for start in range(0, len(column), n_rows):
         part = column.slice(start, n_rows)
         facts.add(part, start.__add__, rng.random(len(part)))
-    return choose_encoder(facts, columns)
+    return choose_encoder(facts, columns).encoder
 
 
 def said(encoder, *arguments):
@@ -70,22 +71,24 @@ NUMBERS = st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=40)
 
 @given(NUMBERS, st.integers(1, 10))
 def test_moments_are_those_of_all(numbers, n_rows):
-    moments, numbers = Moments(), np.array(numbers)
+    summary, numbers = ColumnSummary("x"), np.array(numbers)
     for start in range(0, len(numbers), n_rows):
-        moments.add(numbers[start : start + n_rows])
+        summary.add(pa.chunked_array([numbers[start : start + n_rows]]))
+    moments = summary.moments
     assert moments.n == len(numbers)
-    assert (moments.low, moments.high) == (numbers.min(), numbers.max())
+    assert (summary.low, summary.high) == (numbers.min(), numbers.max())
     assert moments.mean == pytest.approx(numbers.mean(), abs=1e-9 * (1 + np.abs(numbers).max()))
     assert moments.squares / moments.n == pytest.approx(numbers.var(), rel=1e-6, abs=1e-4)
 
 
-def test_each_row_has_the_same_chance_to_be_in_a_sample():
+def test_each_row_has_the_same_chance_to_be_in_a_sample(monkeypatch):
+    monkeypatch.setattr(column_statistics, "SAMPLE", 6)
     rng, times = np.random.default_rng(0), np.zeros(60)
     for _ in range(2000):
-        sample = Sample(size=6)
+        summary = ColumnSummary("x")
         for start in range(0, 60, 17):
             rows = np.arange(start, min(60, start + 17))
-            sample.add(rows, rng.random(len(rows)))
-        assert len(set(sample.values.tolist())) == 6
-        times[sample.values] += 1
+            summary.add(pa.chunked_array([rows]), chance=rng.random(len(rows)))
+        assert len(set(summary.sample.tolist())) == 6
+        times[summary.sample] += 1
     assert np.abs(times / 2000 - 0.1).max() < 5 * np.sqrt(0.1 * 0.9 / 2000)

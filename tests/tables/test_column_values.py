@@ -40,7 +40,8 @@ def test_numbers_from_every_type(given_as):
 def test_numbers_written_as_text_are_the_same_numbers(numbers):
     text = column(*map(repr, numbers))
     assert column_values.as_numbers("n", text).tolist() == numbers
-    assert column_values.count_numbers(text) == len(numbers)
+    summary = column_values.ColumnSummary.from_column("n", text)
+    assert summary.n_number_texts == len(numbers)
 
 
 def test_booleans_are_zero_and_one():
@@ -149,22 +150,27 @@ def test_the_text_of_a_number_does_not_depend_on_its_neighbours():
 
 
 def test_numbers_among_texts_are_counted():
-    assert column_values.count_numbers(column("1", "x", None, "2.5", "1").dictionary_encode()) == 3
-    assert column_values.count_numbers(column("", "-", "1 2")) == 0
+    several = column("1", "x", None, "2.5", "1").dictionary_encode()
+    assert column_values.ColumnSummary.from_column("n", several).n_number_texts == 3
+    assert column_values.ColumnSummary.from_column("n", column("", "-", "1 2")).n_number_texts == 0
+    assert column_values.has_words(column("", "-", "1 2", None).dictionary_encode())
+    assert not column_values.has_words(several)
+    assert not column_values.has_words(column(1, 2))
 
 
 def test_missing_values_are_nulls_and_nans():
     assert column_values.missing_values(column(1.0, None, float("nan"))).tolist() == [False, True, True]
     assert column_values.missing_values(column("a", None).dictionary_encode()).tolist() == [False, True]
-    assert column_values.n_missing(column(1.0, None, float("nan"))) == 2
-    assert column_values.n_missing(column("a", None)) == 1
+    assert column_values.ColumnSummary.from_column("n", column(1.0, None, float("nan"))).n_missing == 2
+    assert column_values.ColumnSummary.from_column("n", column("a", None)).n_missing == 1
 
 
 def test_different_values_are_counted_beyond_the_first_rows_and_without_missing_ones():
     late = pa.chunked_array([[0] * 5000 + [1, 2]])
-    assert column_values.has_more_values_than(late, 2)
-    assert not column_values.has_more_values_than(late, 3)
-    assert not column_values.has_more_values_than(column(1.0, None, float("nan")), 1)
+    assert column_values.find_few_values("n", late, 2) is None
+    assert column_values.find_few_values("n", late, 3)[0] == ["0", "1", "2"]
+    values, index = column_values.find_few_values("n", column(1.0, None, float("nan")), 1)
+    assert (values, index.tolist()) == (["1"], [0, -1, -1])
 
 
 def test_a_source_is_named_before_what_is_wrong_with_it():

@@ -9,9 +9,9 @@ import pytest
 from llpgan import Bags
 from llpgan.data import election
 from llpgan.tables import Columns
-from llpgan.tables.join import FewValues, SeenBags
+from llpgan.tables.columns import find_few_values, value_type
+from llpgan.tables.join import BagCounts, PartBags, bag_keys
 from llpgan.tables.leakage import refuse_leaking_counts
-from llpgan.tables.read import Rows
 
 BAG = np.repeat([0, 1, 2], 4)
 SHARES = np.array([[0.25, 0.75], [0.5, 0.5], [1.0, 0.0]])
@@ -20,10 +20,12 @@ HARMLESS = [0, 1] * 6
 
 
 def refuse(table, name, shares, classes):
-    bags, few = SeenBags(["bag"]), FewValues(name, max(2, len(classes)))
-    few.add(table[name], bags.add(Rows("the table", table)))
-    if (counts := few.table(len(shares))) is not None:
-        refuse_leaking_counts(name, few.is_text, counts, shares, classes)
+    bag_of_row, bag_ids = bag_keys(table, ["bag"])
+    found, counts = find_few_values(name, table[name], max(2, len(classes))), BagCounts()
+    if found is not None and len(found[0]) > 1:
+        counts.add(PartBags(bag_of_row, np.arange(len(bag_ids))), *found)
+        is_text = value_type(table[name]) == "text"
+        refuse_leaking_counts(name, is_text, counts.table(len(shares)), shares, classes)
 
 
 def leaks(values, name="x", classes=("no", "trump"), shares=SHARES):

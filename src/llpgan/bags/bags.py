@@ -85,9 +85,9 @@ class Bags:
     bag_weights : ndarray of shape (n_bags,), default=None
         The weight of each bag relative to the others. None means that all bags count the same; weights of one
         become None.
-    tolerance : float, default=0.01
+    tolerance : float or None, default=0.01
         Proportions whose sum differs from one by at most this much are normalized; larger differences raise an
-        error.
+        error. None means that classes and proportions have been checked before.
 
     See Also
     --------
@@ -119,19 +119,20 @@ class Bags:
     weights: NDArray[np.float64] | None = None
     share_constraints: KnownShares | None = None
     bag_weights: NDArray[np.float64] | None = None
-    tolerance: InitVar[float] = 0.01
+    tolerance: InitVar[float | None] = 0.01
 
     known = OldName("share_constraints")
     part = OldName("take_rows")
     subset = OldName("take_bags")
     with_labels = OldName("add_labels")
 
-    def __post_init__(self, tolerance: float) -> None:
-        check_tolerance(tolerance)
+    def __post_init__(self, tolerance: float | None) -> None:
         check_instances(self.instances, self.features)
         check_same_length("instances", self.instances, "entries of bag_of_row", self.bag_index)
         refuse_empty_bag(self.bag_index, self.bag_ids)
-        check_classes(self.classes, self.proportions)
+        if tolerance is not None:
+            check_tolerance(tolerance)
+            check_classes(self.classes, self.proportions)
         if self.weights is not None:
             object.__setattr__(self, "weights", check_weights(self.weights, len(self.bag_index), "weights"))
             refuse_weightless_bag(self.totals, self.bag_ids)
@@ -143,9 +144,10 @@ class Bags:
         if self.bag_weights is not None:
             found = check_weights(self.bag_weights, self.n_bags, "bag_weights")
             object.__setattr__(self, "bag_weights", None if (found == 1).all() else found)
-        with check_argument("proportions"):
-            proportions = check_proportions(self.proportions, self.bag_ids, tolerance, self.classes.tolist())
-        object.__setattr__(self, "proportions", proportions)
+        if tolerance is not None:
+            with check_argument("proportions"):
+                shares = check_proportions(self.proportions, self.bag_ids, tolerance, self.classes.tolist())
+            object.__setattr__(self, "proportions", shares)
 
     @classmethod
     def from_tables(

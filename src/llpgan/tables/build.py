@@ -1,8 +1,7 @@
 """Bags from tables."""
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -15,19 +14,20 @@ from llpgan.bags.checks import check_instances, refuse_weightless_bag
 from llpgan.bags.fit_warnings import sample_bags
 from llpgan.bags.on_disk import is_stored
 from llpgan.tables.backbones import WORDLLAMA
-from llpgan.tables.columns import ColumnSummary, RowError, as_numbers, as_text, naming_source
+from llpgan.tables.columns import ColumnSummary, RowError, as_numbers, as_text, find_few_values, naming_source
 from llpgan.tables.embedding import FeatureEncoder, Text
 from llpgan.tables.encode import Columns, TableEncoder
 from llpgan.tables.images import ImageEncoder
 from llpgan.tables.join import (
-    FewValues,
-    Growing,
-    Labels,
-    SeenBags,
+    BagCounts,
+    BagTable,
+    PartBags,
     Shares,
+    bag_keys,
+    count_labels,
     drop_unmatched,
     read_bag_tables,
-    shares_from_label_counts,
+    shares_from_labels,
     shares_from_tables,
 )
 from llpgan.tables.leakage import MORE_VALUES, refuse_leaking_counts, warn_of_determining, warn_of_likely_label
@@ -42,8 +42,10 @@ DROP_UNMATCHED = " To leave out rows of such bags, choose drop (unmatched)"
 _FEW = 32  # values of a column that may be the label, where the classes are not known yet
 
 
-class Survey:
-    """What the rows of a source tell before any of them is encoded.
+class TableSummary:
+    """What is known of the rows of a source before any of them is encoded.
+
+    ``add`` takes in the rows, part by part; ``finish`` then orders the bags, and ``settle`` chooses the encoder.
 
     Parameters
     ----------
@@ -54,128 +56,142 @@ class Survey:
     n_classes : int or None
         How many classes there are; None where labels are counted to know it.
     only_bags : bool, default=False
-        Whether nothing but the bags of the rows is asked for.
+        Whether only the bags of the rows are needed.
 
     Attributes
     ----------
+    bag_ids : tuple
+        All bags, in order.
+    sizes : ndarray of shape (n_bags,)
+        How many rows each bag has.
+    weights : ndarray or None
+        The weight of each row, if the rows are in memory and have weights.
     shares : Shares
-        The proportions of each bag, once they are known.
+        The proportions of each bag.
     encoder : Encoder
-        How rows become instances, once that is settled.
-    unsuspected : list of str
-        Columns that the user has said nothing of, and that do not look like the label.
+        How rows become instances.
+    columns_to_check : list of str
+        Columns whose kind is inferred and whose values do not look like labels: their means may still give away
+        the label.
     """
 
+    bag_ids: tuple[Hashable, ...]
+    sizes: Index
+    weights: NDArray[np.float64] | None = None
     shares: Shares
     encoder: Encoder
-    unsuspected: list[str]
+    columns_to_check: list[str]
 
     def __init__(
         self, stream: RowStream, spec: TableSpec, n_classes: int | None, *, only_bags: bool = False
     ) -> None:
         self.stream, self.spec = stream, spec
-        self.columns = spec.columns or Columns()
-        self.bags = SeenBags(spec.bag_columns(stream))
-        self.labels = Labels(str(spec.label)) if n_classes is None else None
-        self._totals = Growing(1, np.float64)
-        self.reserved = spec.reserved_columns(stream)
-        self.is_table = stream.shape is None and spec.image is None and stream.image is None
+        self._columns = spec.columns or Columns()
+        self._reserved = spec.reserved_columns(stream)
         backbone, texts = spec.features or WORDLLAMA, [] if only_bags else spec.texts
-        self.texts = [Text.from_backbone(column, backbone) for column in texts]
-        self._empty_texts = {encoder.name for encoder in self.texts}
+        self._texts = [Text.from_backbone(column, backbone) for column in texts]
+        self._empty_texts = {encoder.name for encoder in self._texts}
+        self._is_table = stream.shape is None and spec.image is None and stream.image is None
         names: list[str] = []
-        if self.is_table and not only_bags:
+        if self._is_table and not only_bags:
             with naming_source(stream.name):
-                names = self.columns.choose(stream.schema.names, [*self.reserved, *spec.texts])
-        kinds = self.columns.kinds()
-        self.summaries = {name: ColumnSummary(name, kinds.get(name)) for name in names}
-        most = (n_classes or _FEW) + MORE_VALUES
-        self.few = {name: FewValues(name, most) for name in names if name not in kinds}
-        self._chance = None if stream.is_whole else np.random.default_rng(0)
+                names = self._columns.choose(stream.schema.names, [*self._reserved, *spec.texts])
+        kinds = self._columns.kinds()
+        self._summaries = {name: ColumnSummary(name, kinds.get(name)) for name in names}
+        self._inferred = [name for name in names if name not in kinds]
+        self._few_values = {name: BagCounts() for name in self._inferred}
+        self._most = (n_classes or _FEW) + MORE_VALUES
+        self._place: dict[Hashable, int] = {}  # of each bag, in the order in which they first appear
+        self._n_rows, self._totals = BagCounts(), BagCounts()
+        self._labels = BagCounts() if n_classes is None else None
+        self._random = None if stream.is_whole else np.random.default_rng(0)
         self._first: Encoder | None = None
+        self._whole: PartBags | None = None
 
     def add(self, rows: Rows) -> None:
-        """A block of the rows."""
-        if not self.is_table and self._first is None:
-            self._first = learn_encoder(rows, self.spec, self.reserved)
-        weights = row_weights(rows, self.spec.weight)
-        counts = None if weights is None else weights > 0  # a row of weight zero decides nothing
-        bags = self.bags.add(rows)
+        """Add a part of the rows. A row of weight zero is in a bag, but decides nothing else."""
+        if not self._is_table and self._first is None:
+            self._first = learn_encoder(rows, self.spec, self._reserved)
+        weights, bags = row_weights(rows, self.spec.weight), self._number_bags(rows)
+        self._n_rows.add(bags)
         if weights is not None:
-            self._totals.add(bags.places, np.bincount(bags.of_row, weights)[:, None])
-        if self.labels is not None:
-            self.labels.add(rows, bags, weights)
-        chance = None if self._chance is None else self._chance.random(len(rows))
+            self._totals.add(bags, weights=weights)
+        if self._labels is not None:
+            count_labels(self._labels, rows, str(self.spec.label), bags, weights)
+        if self.stream.is_whole:
+            self._whole, self.weights = bags, weights
+        chance = None if self._random is None else self._random.random(len(rows))
+        if weights is not None and not weights.all():
+            counted = np.flatnonzero(weights)
+            rows, bags = rows.take(counted), bags._replace(of_row=bags.of_row[counted])
+            chance = None if chance is None else chance[counted]
         with naming_source(rows.name):
             for name in self._empty_texts.copy():
                 if pc.any(pc.not_equal(as_text(name, rows.table[name]), "")).as_py():
                     self._empty_texts.remove(name)
-            for name, summary in self.summaries.items():
-                summary.add(rows.table[name], rows.number, chance, counts)
-            for name, few in self.few.items():
-                few.add(rows.table[name], bags, counts)
+            for name, summary in self._summaries.items():
+                summary.add(rows.table[name], rows.number, chance)
+            for name, counts in list(self._few_values.items()):
+                found = find_few_values(name, rows.table[name], self._most)
+                if found is not None:
+                    counts.add(bags, *found)
+                if found is None or len(counts.values) > self._most:
+                    del self._few_values[name]
 
-    @cached_property
-    def bag_ids(self) -> tuple[Hashable, ...]:
-        """All bags, in order."""
-        return tuple(sorted(self.bags.place))  # type: ignore[type-var]
+    def _number_bags(self, rows: Rows) -> PartBags:
+        """The bags of rows; new ones get the next place."""
+        of_row, ids = bag_keys(rows.table, self.spec.bag_columns(self.stream), rows.name, rows.number)
+        return PartBags(of_row, np.array([self._place.setdefault(bag, len(self._place)) for bag in ids]))
 
-    @cached_property
-    def _order(self) -> Index:
-        """For each bag, the place at which it was first seen."""
-        return np.array([self.bags.place[bag] for bag in self.bag_ids])
-
-    @cached_property
-    def sizes(self) -> Index:
-        """How many rows each bag has."""
-        return self.bags.sizes()[self._order]
-
-    def refuse_weightless(self) -> None:
-        """Refuse weights that are all zero, or those of all rows of a bag."""
-        if self.spec.weight is None:
-            return
-        totals = self._totals.rows(len(self._order))[self._order, 0]
-        with naming_source(self.stream.name):
-            if not totals.any():
-                raise ValueError(f"column {self.spec.weight!r}: all weights are zero")
-            refuse_weightless_bag(totals, self.bag_ids)
+    def finish(self) -> None:
+        """Order the bags, once all rows are added; refuse weights that are all zero, or those of a bag."""
+        self.bag_ids = tuple(sorted(self._place))  # type: ignore[type-var]
+        self._order = np.array([self._place[bag] for bag in self.bag_ids])
+        self._rank = np.argsort(self._order)
+        self.sizes = self._n_rows.table(len(self._order))[self._order, 0].astype(np.int64)
+        if self.spec.weight is not None:
+            totals = self._totals.table(len(self._order))[self._order, 0]
+            with naming_source(self.stream.name):
+                if not totals.any():
+                    raise ValueError(f"column {self.spec.weight!r}: all weights are zero")
+                refuse_weightless_bag(totals, self.bag_ids)
 
     def positions(self, rows: Rows) -> Index:
         """For each row the position of its bag in ``bag_ids``."""
-        found = self.bags.number_bags(rows)
-        if len(self.bags.place) > len(self.bag_ids):
+        bags = self._whole or self._number_bags(rows)
+        if len(self._place) > len(self.bag_ids):
             raise refuse_changed(self.stream)
-        rank = np.empty_like(self._order)
-        rank[self._order] = np.arange(len(rank))
-        return rank[found.places][found.of_row]
+        return self._rank[bags.places][bags.of_row]
 
-    def shares_of_labels(self) -> Shares:
-        """The share of each label in each bag."""
-        assert self.labels is not None
-        classes, counts = self.labels.sort_classes(len(self._order))
-        return shares_from_label_counts(counts[self._order], classes, self.stream.name)
-
-    def settle(self, shares: Shares) -> None:
-        """Refuse columns that look like the label, and choose the encoder."""
-        self.shares = shares
+    def settle(self, tables: Mapping[str, BagTable]) -> None:
+        """Find the proportions, refuse columns that look like the label, and choose the encoder."""
+        if self._labels is not None:
+            shares = shares_from_labels(self._labels, self._order, self.stream.name)
+        else:
+            advice = None if self.spec.unmatched == "drop" else DROP_UNMATCHED
+            shares = shares_from_tables(tables, self.spec, self.bag_ids, self.sizes, self.stream.name, advice)
+        self.shares = shares.check(self.bag_ids, self.spec.tolerance)
         with naming_source(self.stream.name):
             for name in sorted(self._empty_texts):
                 raise ValueError(f"column {name!r}, given as text, has no text in any row")
-            encoder = self._first or TableEncoder.from_summaries(self.summaries.values(), self.columns, self.texts)
-            self.unsuspected = [name for name, few in self.few.items() if not self._is_suspect(name, few)]
+            encoder = self._first or TableEncoder.from_summaries(
+                self._summaries.values(), self._columns, self._texts
+            )
+            suspects = [name for name, counts in self._few_values.items() if self._is_suspect(name, counts)]
+        self.columns_to_check = [name for name in self._inferred if name not in suspects]
         if isinstance(encoder, TableEncoder) or (isinstance(encoder, ImageEncoder) and encoder.differing):
             for note in encoder.notes:
                 warn_user(note)
         self.encoder = encoder
 
-    def _is_suspect(self, name: str, few: FewValues) -> bool:
+    def _is_suspect(self, name: str, few_values: BagCounts) -> bool:
         """Whether a column may be the label under another name, which the user is warned of."""
-        counts = few.table(len(self._order))
-        if counts is None:
+        if len(few_values.values) < 2:
             return False
-        counts, classes = counts[self._order], self.shares.classes.tolist()
+        counts, classes = few_values.table(len(self._order))[self._order], self.shares.classes.tolist()
         if counts.shape[1] <= max(2, len(classes)):
-            refuse_leaking_counts(name, few.is_text, counts, self.shares.proportions, classes)
+            is_text = self._summaries[name].holds == "text"
+            refuse_leaking_counts(name, is_text, counts, self.shares.proportions, classes)
         return warn_of_likely_label(name, counts, self.shares.proportions)
 
 
@@ -242,22 +258,22 @@ def read_bags(source: Any, spec: TableSpec) -> tuple[Bags, Rows | None]:
 
     if is_store(source):
         return open_store_alone(source, spec.given_options()), None
-    survey = survey_rows(read_whole(open_rows_of_spec(source, spec)), spec)
-    ((bag_index, instances, weights),) = encode_blocks(survey)
+    summary = summarize_table(read_whole(open_rows_of_spec(source, spec)), spec)
+    (rows,) = summary.stream.parts()
     bags = Bags(
-        instances=instances,
-        bag_index=bag_index,
-        proportions=survey.shares.proportions,
-        bag_ids=survey.bag_ids,
-        classes=survey.shares.classes,
-        features=survey.encoder.features,
-        encoder=survey.encoder,
-        weights=weights,
-        share_constraints=survey.shares.share_constraints,
-        tolerance=spec.tolerance,
+        instances=summary.encoder.encode(replace(rows, keep=False)),
+        bag_index=summary.positions(rows),
+        proportions=summary.shares.proportions,
+        bag_ids=summary.bag_ids,
+        classes=summary.shares.classes,
+        features=summary.encoder.features,
+        encoder=summary.encoder,
+        weights=summary.weights,
+        share_constraints=summary.shares.share_constraints,
+        tolerance=None,
     )
-    warn_of_likely_labels(bags, survey)
-    return bags, next(survey.stream.parts())
+    warn_of_likely_labels(bags, summary)
+    return bags, rows
 
 
 def open_rows_of_spec(source: Any, spec: TableSpec) -> Rows:
@@ -270,8 +286,8 @@ def open_rows_of_spec(source: Any, spec: TableSpec) -> Rows:
         return open_rows(source, categories, spec.bag_ids)
 
 
-def survey_rows(stream: RowStream, spec: TableSpec) -> Survey:
-    """The first time through the rows: what is known before any row is encoded."""
+def summarize_table(stream: RowStream, spec: TableSpec) -> TableSummary:
+    """Go through the rows for the first time: what is known before any row is encoded."""
     spec.check_source(stream)
     tables = {} if spec.counts_labels else read_bag_tables(stream, spec)
     n_classes = len(next(iter(tables.values())).classes) if tables else None
@@ -279,45 +295,34 @@ def survey_rows(stream: RowStream, spec: TableSpec) -> Survey:
     if spec.unmatched == "drop" and tables:
         stream, note = drop_unmatched(stream, tables, spec)
         stream = read_whole(*stream.parts()) if stream.is_whole else stream
-    survey = Survey(stream, spec, n_classes)
+    summary = TableSummary(stream, spec, n_classes)
     for rows in stream.parts():
-        survey.add(rows)
+        summary.add(rows)
     if note is not None:
         note()
-    survey.refuse_weightless()
-    if tables:
-        advice = None if spec.unmatched == "drop" else DROP_UNMATCHED
-        shares = shares_from_tables(tables, spec, survey.bag_ids, survey.sizes, stream.name, advice)
-    else:
-        shares = survey.shares_of_labels()
-    shares.check(survey.bag_ids, spec.tolerance)
-    survey.settle(shares)
-    return survey
+    summary.finish()
+    summary.settle(tables)
+    return summary
 
 
-def encode_blocks(survey: Survey) -> Iterator[Block]:
-    """The second time through the rows: the position of each row's bag, the instances, and the weights."""
-    stream, encoder, weight = survey.stream, survey.encoder, survey.spec.weight
-    if stream.is_whole:
-        (rows,) = stream.parts()
-        weights = row_weights(rows, weight)
-        yield survey.positions(rows), encoder.encode(replace(rows, keep=False)), weights
-        return
+def encode_blocks(summary: TableSummary) -> Iterator[Block]:
+    """Go through the rows for the second time: the position of each row's bag, the instances, and the weights."""
+    stream, encoder = summary.stream, summary.encoder
     shape = encoder.encode(next(stream.rows(1))).shape[1:]
     for rows in stream.parts(shape):
-        positions, instances = survey.positions(rows), encoder.encode(rows)
+        positions, instances = summary.positions(rows), encoder.encode(rows)
         with naming_source(rows.name):
             check_instances(instances, encoder.features, rows.first_row)
-        yield positions, instances, row_weights(rows, weight)
+        yield positions, instances, row_weights(rows, summary.spec.weight)
 
 
-def warn_of_likely_labels(bags: Bags, survey: Survey) -> None:
+def warn_of_likely_labels(bags: Bags, summary: TableSummary) -> None:
     """Warn of columns that, averaged by bag, nearly determine the bags' shares; of a store, some bags tell."""
-    if not isinstance(bags.encoder, TableEncoder) or not survey.unsuspected:
+    if not isinstance(bags.encoder, TableEncoder) or not summary.columns_to_check:
         return
     some = sample_bags(bags)[0] if is_stored(bags.instances) else bags.drop_weightless()
     means, positions = some.means(some.instances), bags.encoder.positions
-    of_columns = {name: means[:, positions[name]] for name in survey.unsuspected if name in positions}
+    of_columns = {name: means[:, positions[name]] for name in summary.columns_to_check if name in positions}
     warn_of_determining(of_columns, some.proportions, some.sizes)
 
 
@@ -371,19 +376,19 @@ def shared_bags(rows: Rows, classes: Array, spec: TableSpec, advice: str = DROP_
     """
     stream = read_whole(rows)
     spec.check_source(stream)
-    survey = Survey(stream, replace(spec, label=None), n_classes=len(classes), only_bags=True)
-    survey.add(rows)
-    survey.refuse_weightless()
+    summary = TableSummary(stream, replace(spec, label=None), n_classes=len(classes), only_bags=True)
+    summary.add(rows)
+    summary.finish()
     tables = read_bag_tables(stream, replace(spec, classes=classes.tolist()))
     shares = shares_from_tables(
-        tables, spec, survey.bag_ids, survey.sizes, rows.name, None if spec.unmatched == "drop" else advice
+        tables, spec, summary.bag_ids, summary.sizes, rows.name, None if spec.unmatched == "drop" else advice
     )
     return Bags(
         np.zeros((len(rows), 1)),
-        survey.positions(rows),
+        summary.positions(rows),
         shares.proportions,
-        survey.bag_ids,
+        summary.bag_ids,
         classes,
-        weights=row_weights(rows, spec.weight),
+        weights=summary.weights,
         share_constraints=shares.share_constraints,
     )

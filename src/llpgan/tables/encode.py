@@ -3,8 +3,9 @@
 import re
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
-from typing import Self
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 import pyarrow as pa
@@ -12,22 +13,17 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from llpgan.tables.columns import (
+    READ,
     ColumnSummary,
     Kind,
     RowError,
-    as_days,
+    TextForm,
     as_numbers,
     as_text,
-    is_number_text,
-    is_numeric,
-    is_text,
-    is_time,
-    look_like_amounts,
-    looks_like_dates,
+    find_text_form,
     naming_source,
     no_value,
     plain_values,
-    unknown_type,
 )
 from llpgan.tables.read import Rows
 from llpgan.utils.arrays import Array
@@ -74,10 +70,12 @@ class Number(ColumnEncoder):
     scale: float
     tells_missing: bool
 
+    kind: ClassVar[Kind] = "number"
+
     @classmethod
     def from_summary(cls, summary: ColumnSummary, min_count: int, max_categories: int) -> Self:
         """Median, mean and standard deviation."""
-        n_missing, median, mean, scale = summary.numbers()
+        n_missing, median, mean, scale = summary.describe_numbers()
         return cls(summary.name, median, mean, scale if scale > 1e-9 * abs(mean) else 1.0, n_missing >= min_count)
 
     @property
@@ -87,27 +85,19 @@ class Number(ColumnEncoder):
 
     def write(self, column: pa.ChunkedArray, out: Array) -> None:
         """The number in units of the training's standard deviation."""
-        numbers = self.numbers(self.name, column)
+        numbers = np.array(READ[self.kind](self.name, column))
         blank = np.isnan(numbers)
         numbers[blank] = self.median
         out[:, 0] = (numbers - self.mean) / self.scale
         if self.tells_missing:
             out[:, 1] = blank
 
-    @staticmethod
-    def numbers(name: str, column: pa.ChunkedArray) -> Array:
-        """The column's values, NaN where there is none; a copy."""
-        return np.array(as_numbers(name, column))
-
 
 @dataclass(frozen=True)
 class Date(Number):
     """A date, a moment or a time of the day, in days."""
 
-    @staticmethod
-    def numbers(name: str, column: pa.ChunkedArray) -> Array:
-        """The column's days, NaN where there is none."""
-        return np.array(as_days(name, column))
+    kind: ClassVar[Kind] = "date"
 
 
 @dataclass(frozen=True)
@@ -124,13 +114,12 @@ class Category(ColumnEncoder):
     @classmethod
     def from_summary(cls, summary: ColumnSummary, min_count: int, max_categories: int) -> Self:
         """The values that are frequent enough, in alphabetical order."""
-        counts, n_missing = summary.texts()
-        by_count = sorted(counts, key=lambda pair: (-pair[1], pair[0]))
+        by_count = sorted(summary.texts.items(), key=lambda pair: (-pair[1], pair[0]))
         frequent = [value for value, count in by_count if count >= min_count][:max_categories]
         if not frequent:  # a small table: its most frequent values
             frequent = [value for value, _ in by_count][:max_categories]
         has_other = len(frequent) < len(by_count)
-        return cls(summary.name, tuple(sorted(frequent)), has_other, n_missing >= min_count)
+        return cls(summary.name, tuple(sorted(frequent)), has_other, summary.n_missing >= min_count)
 
     @property
     def is_read_as_text(self) -> bool:
@@ -159,16 +148,16 @@ class Category(ColumnEncoder):
 ENCODERS: dict[Kind, type[ColumnEncoder]] = {"number": Number, "date": Date, "category": Category}
 
 
-_RANGE = re.compile(
-    r"^\s*([<>≤≥~]=?\s*\d[\d.]*|\d[\d.]*\s*(\+|plus|((or|and)\s+)?(more|over|older|above|less|fewer|under|below)"
-    r"|(-|–|to)\s*\d[\d.]*))\s*$",
-    re.IGNORECASE,
-)
+_RANGES = "is read as categories, since some of its values are ranges, such as 3+"
 _FEW = 20  # below so many rows, every value of any column may be different
-_WHICH_DATE = (
-    "its values look like dates, of which the order of day and month is unclear: write them as 2010-12-05, or "
-    "leave the column out (drop)"
-)
+_LOOKS_LIKE: dict[TextForm, str] = {
+    "dates, year first": "its values look like dates: name it among the dates (dates), or leave it out (drop)",
+    "dates, unclear": (
+        "its values look like dates, of which the order of day and month is unclear: write them as 2010-12-05, or "
+        "leave the column out (drop)"
+    ),
+    "amounts": "its values look like numbers with a unit, such as {first!r}: write plain numbers",
+}
 _ID_NAME = re.compile(r"(^|[_\W])(id|ids|uuid|guid|index|key|nr|number)$|^unnamed", re.IGNORECASE)
 
 
@@ -216,28 +205,25 @@ class Columns:
     max_categories: int = 32
 
     def __post_init__(self) -> None:
-        for option in fields(self)[:5]:
-            self._check_names(option.name)
+        for option in ("only", "drop", "numbers", "categories", "dates"):
+            given = getattr(self, option)
+            if isinstance(given, str):
+                object.__setattr__(self, option, (given,))
+            elif given is None and option == "only":
+                continue
+            elif not isinstance(given, Sequence) or not all(isinstance(name, str) for name in given):
+                raise TypeError(f"{option} must be the name of a column, or a list of names, got {given!r}")
         for name in ("min_count", "max_categories"):
             number = getattr(self, name)
             if isinstance(number, bool) or not isinstance(number, int) or number < 1:
                 raise ValueError(f"{name} must be a whole number of at least 1, got {number!r}")
-        if twice := [name for name in self._listed_columns() if self._listed_columns().count(name) > 1]:
+        with_kind = [*self.numbers, *self.categories, *self.dates]
+        if twice := [name for name in with_kind if with_kind.count(name) > 1]:
             raise ValueError(
                 f"column {twice[0]!r} is given two kinds: numbers, categories and dates exclude each other"
             )
-        if both := set(self.drop) & {*self._listed_columns(), *(self.only or ())}:
+        if both := set(self.drop) & {*with_kind, *(self.only or ())}:
             raise ValueError(f"column {min(both)!r} is both asked for and left out (drop)")
-
-    def _check_names(self, option: str) -> None:
-        """One name becomes a tuple of one."""
-        given = getattr(self, option)
-        if isinstance(given, str):
-            object.__setattr__(self, option, (given,))
-        elif given is None and option == "only":
-            return
-        elif not isinstance(given, Sequence) or not all(isinstance(name, str) for name in given):
-            raise TypeError(f"{option} must be the name of a column, or a list of names, got {given!r}")
 
     def kinds(self) -> dict[str, Kind]:
         """Return the kind of each column whose kind is given.
@@ -273,104 +259,75 @@ class Columns:
         ValueError
             If a named column does not exist or is reserved.
         """
-        for name in (*(self.only or ()), *self.drop, *self._listed_columns()):
+        named = [*(self.only or ()), *self.kinds()]
+        for name in (*(self.only or ()), *self.drop, *self.kinds()):
             if name not in available:
                 raise ValueError(f"no column {name!r}{did_you_mean(name, available)}")
-        for name in (*(self.only or ()), *self._listed_columns()):
+        for name in named:
             if name in reserved:
                 raise ValueError(f"column {name!r} is the bag, the label or the weight, which cannot be a feature")
-        wanted = available if self.only is None else {*self.only, *self._listed_columns()}
+        wanted = available if self.only is None else named
         return [name for name in available if name in wanted and name not in {*self.drop, *reserved}]
-
-    def _listed_columns(self) -> tuple[str, ...]:
-        return (*self.numbers, *self.categories, *self.dates)
 
 
 class LeftOut(Exception):  # noqa: N818, it is no error
     """An uninformative column, and why it is."""
 
 
-def choose_encoder(summary: ColumnSummary, columns: Columns) -> ColumnEncoder:
-    """How to encode a column; raises :class:`LeftOut` where there is nothing to learn from it."""
-    if pa.types.is_nested(summary.type):
-        raise unknown_type(summary)
+class Choice(NamedTuple):
+    """The encoder of a column, and what a user should know of how it is read, if that is not obvious."""
+
+    encoder: ColumnEncoder
+    note: str
+
+
+def choose_encoder(summary: ColumnSummary, columns: Columns) -> Choice:
+    """Choose how to encode a column; raises :class:`LeftOut` if there is nothing to learn from it."""
     if summary.n_missing == summary.n_rows:
         raise no_value(summary.name)
-    kind = summary.kind
+    kind, note = summary.kind, ""
     if kind is None:
         if not summary.n_missing and summary.has_one_value():
             raise LeftOut(f"all rows have the same value, {summary.first!r}")
-        kind = _kind_seen(summary, columns.max_categories)
-    return ENCODERS[kind].from_summary(summary, columns.min_count, columns.max_categories)
+        if summary.holds == "text":
+            kind, note = _infer_kind_of_text(summary, columns.max_categories)
+        elif summary.holds == "time":
+            kind = "date"
+        else:
+            kind = "number"
+            close = summary.high - summary.low < 2 * summary.n_rows or _ID_NAME.search(summary.name)
+            may_be_id = pa.types.is_integer(summary.type) and summary.n_rows >= _FEW and not summary.n_missing
+            if may_be_id and close and len(np.unique(summary.sample)) == len(summary.sample):
+                raise LeftOut("every row has a different number, as ids do")
+    return Choice(ENCODERS[kind].from_summary(summary, columns.min_count, columns.max_categories), note)
 
 
-def _kind_seen(summary: ColumnSummary, most: int) -> Kind:
-    if is_text(summary):
-        return _kind_of_text(summary, most)
-    if is_time(summary):
-        return "date"
-    if not is_numeric(summary):
-        raise unknown_type(summary)
-    if pa.types.is_integer(summary.type):
-        low, high = summary.limits()
-        may_be_id = high - low < 2 * summary.n_rows or _ID_NAME.search(summary.name)
-        if may_be_id and summary.n_rows >= _FEW and not summary.n_nulls and summary.all_different():
-            raise LeftOut("every row has a different number, as ids do")
-    return "number"
-
-
-def _kind_of_text(summary: ColumnSummary, most: int) -> Kind:
-    numbers, there = summary.n_number_texts, summary.n_rows - summary.n_nulls
+def _infer_kind_of_text(summary: ColumnSummary, most: int) -> tuple[Kind, str]:
+    """Find what a column of text is, and what to note of how it is read."""
+    texts, numbers, there = list(summary.texts), summary.n_number_texts, summary.n_rows - summary.n_missing
+    change = "; name it among the categories if that is wrong (categories)"
     if numbers == there:
-        return "number"
-    dates = looks_like_dates(text for text, _ in summary.texts().counts)
-    if dates == "day first":
+        unusual = next((text for text in texts if re.search(r"[^\d.eE+\-\s]|\d\s+\d", text)), None)
+        if unusual is None:
+            return "number", ""
+        number = as_numbers(summary.name, pa.chunked_array([[unusual]]))[0]
+        return "number", f"is read as numbers, {unusual} as {number:.10g}{change}"
+    form = find_text_form(texts)
+    if form == "dates, day first":
         summary.read_dates()
-        return "date"
-    if numbers > there / 2 and not (has_open_ends(summary) and summary.n_different() <= most):
+        return "date", f"is read as dates with the day first, such as {texts[0]}{change}"
+    n_different = len(texts) + summary.n_forgotten + bool(summary.n_missing)
+    if numbers > there / 2 and not (form == "ranges" and n_different <= most):
         raise ValueError(
             f"{summary.not_a_number}, as {numbers} of the {there} values of this column are: correct it, or name "
             "the column among the categories (categories)"
         )
-    if there >= _FEW and summary.n_different() > there / 2:
-        raise LeftOut(_explain_category(summary) or "nearly every row has a different text, as names and ids do")
-    return "category"
-
-
-def _explain_category(summary: ColumnSummary) -> str:
-    """What the texts of a column look like, though they cannot be read as that; empty for other texts."""
-    texts = [text for text, _ in summary.texts().counts]
-    if form := looks_like_dates(texts):
-        year_first = "its values look like dates: name it among the dates (dates), or leave it out (drop)"
-        return year_first if form == "year first" else _WHICH_DATE
-    if look_like_amounts(texts):
-        return f"its values look like numbers with a unit, such as {texts[0]!r}: write plain numbers"
-    return ""
-
-
-def describe_reading(summary: ColumnSummary, encoder: ColumnEncoder) -> str:
-    """What a column of text is read as, if that is not obvious; else an empty text."""
-    if summary.kind is not None or not is_text(summary):
-        return ""
-    texts = [text for text, _ in summary.texts().counts]
-    change = "; name it among the categories if that is wrong (categories)"
-    if isinstance(encoder, Date):
-        return f"is read as dates with the day first, such as {texts[0]}{change}"
-    if isinstance(encoder, Number):
-        unusual = next((text for text in texts if re.search(r"[^\d.eE+\-\s]|\d\s+\d", text)), None)
-        if unusual is None:
-            return ""
-        number = as_numbers(summary.name, pa.chunked_array([[unusual]]))[0]
-        return f"is read as numbers, {unusual} as {number:.10g}{change}"
-    why = _explain_category(summary)
-    return f"is used as categories, though {why}" if why else ""
-
-
-def has_open_ends(summary: ColumnSummary) -> bool:
-    """Whether a column of text holds nothing but numbers and ranges of them, such as 0, 1, 2 and 3+."""
-    if not is_text(summary) or not 0 < summary.n_number_texts < summary.n_rows - summary.n_nulls:
-        return False
-    return all(is_number_text(text) or _RANGE.match(text) for text, _ in summary.texts().counts)
+    why = _LOOKS_LIKE.get(form, "").format(first=texts[0])
+    if there >= _FEW and n_different > there / 2:
+        raise LeftOut(why or "nearly every row has a different text, as names and ids do")
+    if form == "ranges":
+        return "category", _RANGES
+    return "category", f"is used as categories, though {why}" if why else ""
 
 
 MISSING = ""  # the value of a row that has none
@@ -552,41 +509,39 @@ class TableEncoder:
         left_out, noted, readings = {}, [], {}
         for column in summaries:
             try:
-                encoders.append(choose_encoder(column, columns))
+                encoder, note = choose_encoder(column, columns)
             except LeftOut as reason:
                 left_out[column.name] = str(reason)
                 continue
-            if column.kind is None and has_open_ends(column):
+            encoders.append(encoder)
+            if note == _RANGES:
                 noted.append(column.name)
-            if reading := describe_reading(column, encoders[-1]):
-                readings[column.name] = reading
+            elif note:
+                readings[column.name] = note
         encoders += texts
         if not encoders:
             why = "; ".join(f"{name!r} is left out, {reason}" for name, reason in left_out.items())
             raise ValueError(f"no column is left to learn from: {why or 'all are of bags or labels'}")
         return cls(tuple(encoders), left_out, tuple(noted), readings)
 
-    @property
+    @cached_property
     def features(self) -> tuple[str, ...]:
         """The names of the encoded columns."""
         return tuple(name for column in self.columns for name in column.features)
 
-    @property
+    @cached_property
     def positions(self) -> dict[str, list[int]]:
         """The positions of the encoded columns of each column of the table."""
-        ends = np.cumsum([len(column.features) for column in self.columns]).tolist()
-        starts = [0, *ends[:-1]]
-        return {c.name: list(range(*ends_of)) for c, *ends_of in zip(self.columns, starts, ends, strict=True)}
+        stops = np.cumsum([len(column.features) for column in self.columns]).tolist()
+        starts = [0, *stops[:-1]]
+        return {each.name: list(range(*ends)) for each, *ends in zip(self.columns, starts, stops, strict=True)}
 
     @property
     def notes(self) -> list[str]:
         """Messages about columns that are left out, and about columns whose kind is not obvious."""
         return [
             *(f"column {name!r} is left out: {reason}" for name, reason in self.left_out.items()),
-            *(
-                f"column {name!r} is read as categories, since some of its values are ranges, such as 3+"
-                for name in self.categories_noted
-            ),
+            *(f"column {name!r} {_RANGES}" for name in self.categories_noted),
             *(f"column {name!r} {reading}" for name, reading in self.readings.items()),
         ]
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
 from llpgan.bags.checks import (
     check_classes,
@@ -19,14 +19,12 @@ from llpgan.bags.known_shares import KnownShares, parse_known_shares
 from llpgan.tables.columns import (
     as_numbers,
     as_text,
-    count_numbers,
-    has_more_values_than,
-    is_text,
+    has_words,
     missing_values,
     naming_source,
     plain_values,
+    value_type,
 )
-from llpgan.tables.leakage import counts_by_bag
 from llpgan.tables.read import Rows, RowStream, missing_column_error, read_table, source_name
 from llpgan.tables.spec import TableSpec, refuse_empty_path
 from llpgan.utils.arrays import Array, check_argument, check_class_names
@@ -201,7 +199,7 @@ def _spread_classes(
 def _refuse_long(table: pa.Table, bag: Sequence[str], classes: Sequence[Hashable] | None, file: str) -> None:
     """Refuse a table that seems to have one row for each bag and class, and say how to read it."""
     others = [name for name in table.column_names if name not in bag]
-    names = [name for name in others if is_text(table[name]) and count_numbers(plain_values(table[name])) == 0]
+    names = [name for name in others if has_words(table[name])]
     if classes is None and len(others) == 2 and len(names) == 1 and table[names[0]].null_count == 0:
         share = next(name for name in others if name not in names)
         raise ValueError(
@@ -265,137 +263,65 @@ class PartBags(NamedTuple):
     places: Index
 
 
-class SeenBags:
-    """Bags in the order in which they first appear, and how many rows each has."""
+class BagCounts:
+    """How many rows of each bag have each value, or how much they weigh, counted part by part.
 
-    def __init__(self, columns: Sequence[str]) -> None:
-        self.columns = columns
-        self.place: dict[Hashable, int] = {}
-        self.counts = Growing(1)
+    Bags and values may be new in each part; values are numbered in the order in which they appear.
 
-    def add(self, rows: Rows) -> PartBags:
-        """Some rows more."""
-        found = self.number_bags(rows)
-        self.counts.add(found.places, np.bincount(found.of_row)[:, None])
-        return found
-
-    def number_bags(self, rows: Rows) -> PartBags:
-        """The bags of rows; new ones get the next place."""
-        of_row, ids = bag_keys(rows.table, self.columns, rows.name, rows.number)
-        return PartBags(of_row, np.array([self.place.setdefault(bag, len(self.place)) for bag in ids]))
-
-    def sizes(self) -> Index:
-        """How many rows each bag has."""
-        return self.counts.rows(len(self.place))[:, 0]
-
-
-class Growing:
-    """A table of counts to which rows are added at its end as bags appear.
-
-    >>> counts = Growing(2)
-    >>> counts.add(np.array([3]), np.array([[1, 2]]))
-    >>> counts.rows(4).tolist()
-    [[0, 0], [0, 0], [0, 0], [1, 2]]
+    >>> counts = BagCounts()
+    >>> counts.add(PartBags(np.array([0, 0, 1]), np.array([3, 0])), ["no", "yes"], np.array([0, 1, 1]))
+    >>> counts.values, counts.table(4).astype(int).tolist()
+    ({'no': 0, 'yes': 1}, [[0, 1], [0, 0], [0, 0], [1, 1]])
     """
 
-    def __init__(self, n_columns: int, dtype: DTypeLike = np.int64) -> None:
-        self.table = np.zeros((1024, n_columns), dtype=dtype)
-
-    def add(self, places: Index, counts: Index) -> None:
-        """Add counts at different places."""
-        needed = int(places.max()) + 1
-        if needed > len(self.table):
-            more = np.zeros((max(needed, 2 * len(self.table)), self.table.shape[1]), dtype=self.table.dtype)
-            more[: len(self.table)] = self.table
-            self.table = more
-        if counts.shape[1] > self.table.shape[1]:
-            self.table = np.pad(self.table, ((0, 0), (0, counts.shape[1] - self.table.shape[1])))
-        self.table[places, : counts.shape[1]] += counts
-
-    def rows(self, n_rows: int) -> Index:
-        """The first rows."""
-        needed = max(0, n_rows - len(self.table))
-        return np.pad(self.table, ((0, needed), (0, 0)))[:n_rows]
-
-
-class Coded:
-    """Values as numbers 0, 1, ... in the order in which they appear, counted by bag."""
-
     def __init__(self) -> None:
-        self.codes: dict[Any, int] = {}
-        self.counts = Growing(2)
+        self.values: dict[Any, int] = {}
+        self._table = np.zeros((1024, 2))
 
     def add(
-        self, bags: PartBags, found: Sequence[Any], of_row: Index, weights: NDArray[np.float64] | None = None
+        self,
+        bags: PartBags,
+        values: Sequence[Any] = ("row",),
+        of_row: Index | None = None,
+        weights: NDArray[np.float64] | None = None,
     ) -> None:
-        """A part: its different values, and for each row the position of its value among them; -1 for none."""
-        codes = np.array([*(self.codes.setdefault(value, len(self.codes)) for value in found), -1])[of_row]
+        """Add a part: its different values, and for each row the position of its value among them; -1 for none.
+
+        Without values, rows are counted.
+        """
+        of_row = np.zeros(len(bags.of_row), dtype=np.int64) if of_row is None else of_row
+        codes = np.array([*(self.values.setdefault(value, len(self.values)) for value in values), -1])[of_row]
         there = codes >= 0
-        if there.any():
-            times = None if weights is None else weights[there]
-            counts = counts_by_bag(bags.of_row[there], codes[there], len(bags.places), times)
-            self.counts.add(bags.places, counts)
-
-    def table(self, n_bags: int) -> Index:
-        """(bags, values)."""
-        return self.counts.rows(n_bags)[:, : len(self.codes)]
-
-
-class Labels:
-    """The labels of all rows, of which only the counts in each bag are kept."""
-
-    def __init__(self, column: str) -> None:
-        self.column, self.coded = column, Coded()
-
-    def add(self, rows: Rows, bags: PartBags, weights: NDArray[np.float64] | None = None) -> None:
-        """Some rows more; each counts as often as its weight says, and one of weight zero is not there."""
-        labels = label_values(rows, self.column)
-        found, of_row = np.unique(labels if weights is None else labels[weights > 0], return_inverse=True)
-        if weights is not None:
-            positions = np.full(len(labels), -1)
-            positions[weights > 0] = of_row
-            of_row = positions
-        if weights is not None and self.coded.counts.table.dtype == np.int64:
-            self.coded.counts = Growing(2, np.float64)
-        self.coded.add(bags, found.tolist(), of_row, weights)
-        if len(self.coded.codes) > MOST_LABELS:
-            raise ValueError(f"column {self.column!r} has more than {MOST_LABELS:,} values: it is no label")
-
-    def sort_classes(self, n_bags: int) -> tuple[NDArray[Any], Index]:
-        """The classes in order, and the counts (bags, classes)."""
-        classes = sorted(self.coded.codes)
-        return np.array(classes), self.coded.table(n_bags)[:, [self.coded.codes[name] for name in classes]]
-
-
-class FewValues:
-    """The values of a column that has only a few: counted by bag, to see whether it is the label in disguise."""
-
-    def __init__(self, name: str, most: int) -> None:
-        self.name, self.most = name, most
-        self.coded: Coded | None = Coded()
-        self.is_text = False
-
-    def add(self, column: pa.ChunkedArray, bags: PartBags, counts: NDArray[np.bool_] | None = None) -> None:
-        """A part of the column; once there are more values than a few, it is of no interest."""
-        if self.coded is None:
+        if not there.any():
             return
-        if counts is not None and not counts.all():
-            column, bags = column.filter(pa.array(counts)), bags._replace(of_row=bags.of_row[counts])
-            if len(column) == 0:
-                return
-        if has_more_values_than(column, self.most):
-            self.coded = None
-            return
-        self.is_text = is_text(column)
-        text = plain_values(as_text(self.name, column)).combine_chunks().dictionary_encode()
-        of_row = np.asarray(text.indices.fill_null(-1), dtype=np.int64)
-        self.coded.add(bags, text.dictionary.to_pylist(), of_row)
+        n_bags, n_codes = len(bags.places), int(codes.max()) + 1
+        cells = bags.of_row[there] * n_codes + codes[there]
+        counts = np.bincount(cells, None if weights is None else weights[there], minlength=n_bags * n_codes)
+        height, width = self._table.shape
+        needed = int(bags.places.max()) + 1
+        more = max(needed, 2 * height) - height if needed > height else 0
+        if more or n_codes > width:
+            self._table = np.pad(self._table, ((0, more), (0, max(0, n_codes - width))))
+        self._table[bags.places, :n_codes] += counts.reshape(n_bags, n_codes)
 
-    def table(self, n_bags: int) -> Index | None:
-        """(bags, values), if there are two to a few values."""
-        if self.coded is None or not 2 <= len(self.coded.codes) <= self.most:
-            return None
-        return self.coded.table(n_bags)
+    def table(self, n_bags: int) -> NDArray[np.float64]:
+        """The counts so far, of shape (n_bags, n_values)."""
+        lacking = max(0, n_bags - len(self._table))
+        return np.pad(self._table, ((0, lacking), (0, 0)))[:n_bags, : len(self.values)]
+
+
+def count_labels(
+    counts: BagCounts, rows: Rows, label: str, bags: PartBags, weights: NDArray[np.float64] | None
+) -> None:
+    """Add the labels of rows; each counts as often as its weight says, and one of weight zero is not there."""
+    labels = label_values(rows, label)
+    counted = np.ones(len(labels), dtype=bool) if weights is None else weights > 0
+    found, positions = np.unique(labels[counted], return_inverse=True)
+    of_row = np.full(len(labels), -1)
+    of_row[counted] = positions
+    counts.add(bags, found.tolist(), of_row, weights)
+    if len(counts.values) > MOST_LABELS:
+        raise ValueError(f"column {label!r} has more than {MOST_LABELS:,} values: it is no label")
 
 
 def label_values(rows: Rows, label: str) -> NDArray[Any]:
@@ -434,18 +360,19 @@ class Shares(NamedTuple):
     source: str
     share_constraints: KnownShares | None = None
 
-    def check(self, bag_ids: Sequence[Hashable], tolerance: float) -> None:
-        """Refuse what is not the shares of two or more classes, before more is done with them."""
+    def check(self, bag_ids: Sequence[Hashable], tolerance: float) -> "Shares":
+        """The same, normalized; refused if they are not the shares of two or more classes."""
         with naming_source(self.source):
             check_classes(self.classes, self.proportions)
-            check_proportions(self.proportions, bag_ids, tolerance, self.classes.tolist())
+            checked = check_proportions(self.proportions, bag_ids, tolerance, self.classes.tolist())
+        return self._replace(proportions=checked)
 
 
 def read_bag_tables(stream: RowStream, spec: TableSpec) -> dict[str, BagTable]:
     """The tables of proportions, counts or bounds; their columns of bags are read as those of the rows."""
     bag_columns = spec.bag_columns(stream)
     types = [stream.schema.field(name).type for name in bag_columns]
-    text = [name for name in bag_columns if is_text(stream.schema.field(name))]
+    text = [name for name in bag_columns if value_type(stream.schema.field(name)) == "text"]
     tables = {
         name: _read_bag_table(given, name, bag_columns, text, spec).convert_ids(types)
         for name, given in spec.tables_of_bags.items()
@@ -589,8 +516,10 @@ def _shares_from_percentages(given: ShareArray, source: str) -> ShareArray:
     return given / 100
 
 
-def shares_from_label_counts(counts: NDArray[np.int64], classes: Array, source: str) -> Shares:
-    """From how many rows of each bag have each label."""
+def shares_from_labels(labels: BagCounts, places: Index, source: str) -> Shares:
+    """From how many rows of each bag have each label, for the bags at these places."""
+    classes = sorted(labels.values)
+    counts = labels.table(len(places))[places][:, [labels.values[name] for name in classes]]
     shares = counts / counts.sum(axis=1, keepdims=True)
     with naming_source(source):
-        return Shares(shares, check_class_names(classes.tolist(), "label"), source)
+        return Shares(shares, check_class_names(np.array(classes).tolist(), "label"), source)

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,22 +93,6 @@ def _warn(name: str, explained: float) -> None:
         f"{100 * explained:.0f} % of the differences between the bags' shares. If it tells the class of a row, "
         f"leave it out (drop) or name it the label (label); else name it among the numbers or categories"
     )
-
-
-def counts_by_bag(
-    bag_index: NDArray[np.int64],
-    codes: NDArray[np.int64],
-    n_bags: int,
-    weights: NDArray[np.float64] | None = None,
-) -> NDArray[Any]:
-    """(bags, codes): how many rows of each bag have each code, or how much these rows weigh.
-
-    >>> counts_by_bag(np.array([0, 0, 1]), np.array([1, 1, 0]), 2)
-    array([[0, 2],
-           [1, 0]])
-    """
-    n_codes = int(codes.max()) + 1 if len(codes) else 0
-    return np.bincount(bag_index * n_codes + codes, weights, minlength=n_bags * n_codes).reshape(n_bags, n_codes)
 
 
 def _format_shares(counts: NDArray[np.int64], proportions: NDArray[np.float64], classes: Sequence[str]) -> str:

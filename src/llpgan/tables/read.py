@@ -255,7 +255,7 @@ def has_decimal_commas(column: pa.ChunkedArray) -> bool:
     >>> has_decimal_commas(pa.chunked_array([["3,14", "2", None]]))
     True
     """
-    if not columns.is_text(column):
+    if columns.value_type(column) != "text":
         return False
     texts = plain_values(column).unique().drop_null()
     commas = pc.match_substring(texts, ",")

@@ -28,11 +28,10 @@ import pyarrow.parquet
 from numpy.typing import NDArray
 
 from llpgan.bags import Bags
-from llpgan.bags.checks import check_proportions
 from llpgan.bags.grouping import SortedBagIndex, consecutive_runs
 from llpgan.bags.known_shares import KnownShares
 from llpgan.bags.on_disk import StoredInstances
-from llpgan.tables.build import Block, encode_blocks, refuse_changed, survey_rows, warn_of_likely_labels
+from llpgan.tables.build import Block, encode_blocks, refuse_changed, summarize_table, warn_of_likely_labels
 from llpgan.tables.read import Encoder
 from llpgan.tables.spec import TableSpec, refuse_empty_path
 from llpgan.tables.streams import open_stream
@@ -517,16 +516,15 @@ def store_tables(
     with output_folder(Path(to), STORE_FOLDER, overwrite=overwrite, inputs=inputs) as folder:
         refuse_empty_path(data, "data")
         categories = () if table_spec.columns is None else table_spec.columns.categories
-        survey = survey_rows(open_stream(data, categories, table_spec.bag_ids), table_spec)
-        next_rows = _write_rows(folder, encode_blocks(survey), survey.sizes)
-        if not np.array_equal(next_rows, np.cumsum(survey.sizes)):
-            raise refuse_changed(survey.stream)
-        shares, encoder = survey.shares, survey.encoder
-        checked = check_proportions(shares.proportions, survey.bag_ids, table_spec.tolerance)
-        of_bags = StoredBags(survey.bag_ids, survey.sizes, checked, shares.share_constraints)
+        summary = summarize_table(open_stream(data, categories, table_spec.bag_ids), table_spec)
+        next_rows = _write_rows(folder, encode_blocks(summary), summary.sizes)
+        if not np.array_equal(next_rows, np.cumsum(summary.sizes)):
+            raise refuse_changed(summary.stream)
+        shares, encoder = summary.shares, summary.encoder
+        of_bags = StoredBags(summary.bag_ids, summary.sizes, shares.proportions, shares.share_constraints)
         write_small_files(folder, of_bags, shares.classes, encoder.features, encoder)
     bags = open_store(to)
-    warn_of_likely_labels(bags, survey)
+    warn_of_likely_labels(bags, summary)
     return bags
 
 

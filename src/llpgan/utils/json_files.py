@@ -5,6 +5,7 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, fields
+from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from types import UnionType
@@ -204,7 +205,9 @@ def to_plain(value: Any, arrays: Arrays, types: Types) -> Any:
     name = type(value).__name__
     if types.get(name) != type(value).__module__:
         raise TypeError(f"this model holds a {name}, code of your own, which a saved model cannot hold: pickle it")
-    return {"type": name, **to_plain(vars(value), arrays, types)}
+    cached = {n for n in vars(value) if isinstance(getattr(type(value), n, None), cached_property)}  # made anew
+    attributes = {n: part for n, part in vars(value).items() if n not in cached}
+    return {"type": name, **to_plain(attributes, arrays, types)}
 
 
 def from_plain(plain: Any, arrays: Mapping[str, NDArray[Any]], types: Types) -> Any:
