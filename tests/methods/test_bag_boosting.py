@@ -72,6 +72,21 @@ def test_features_that_matter_are_important(rings):
     assert model.feature_importances_[2:].sum() > 0.8
 
 
+def test_trees_split_at_few_features_unless_bags_are_random(rings):
+    rows, labels = rings
+    rows = np.hstack([rows, np.random.default_rng(3).normal(size=(2000, 7))])
+    by_feature = np.argsort(np.argsort(rows[:, 0] + 2 * rows[:, 1])) // 50
+    for groups, expected, other in [(np.arange(2000) // 10, 1.0, 1 / 3), (by_feature, 1 / 3, 1.0)]:
+        scores = [
+            BagBoosting(**QUICK, bag_shift="covariate", max_rounds=20, max_features=share)
+            .fit(rows, labels, groups=groups)
+            .predict_proba(rows)
+            for share in (None, expected, other)
+        ]
+        np.testing.assert_array_equal(scores[0], scores[1])
+        assert np.abs(scores[0] - scores[2]).max() > 0.01
+
+
 @pytest.mark.parametrize("bag_shift", ["covariate", "label"])
 def test_constraints_hold_everywhere(bag_shift):
     rng = np.random.default_rng(3)

@@ -22,7 +22,7 @@ from llpgan.methods.boosting import (
     held_out_parts,
     number_copies,
 )
-from llpgan.methods.diagnostics import shift_evidence
+from llpgan.methods.diagnostics import differ_by_chance, shift_evidence
 from llpgan.methods.linear import ClassicalClassifier, one_blas_thread
 from llpgan.methods.trees import TreeGrower, tree_scores
 from llpgan.utils.arrays import Array
@@ -30,7 +30,6 @@ from llpgan.utils.workers import find_workers, train_together
 
 SHIFTS = ("covariate", "label")
 _MOST_ROWS, _LEAST_ROWS, _LEAVES_OF_ROWS = 100, 4, 40
-_FEWEST_FEATURES = 8  # that a tree may split at
 _ROWS_AT_ONCE = 2**17  # of predictions
 _SEEDS = 2**20  # of LightGBM, to which numbers of models and classes are added
 
@@ -70,8 +69,10 @@ class BagBoosting(ClassicalClassifier):
     n_models : int, default=10
         The number of models that are averaged. Each fifth of the bags or rows is held out by one of the first five
         models; further models use new parts.
-    max_features : float, default=1.0
-        The share of the features that each tree may split at, drawn anew for each tree; at least eight features.
+    max_features : float, default=None
+        The share of the features that each tree may split at, drawn anew for each tree. None means all features
+        under label shift and if bags differ by no more than chance, and otherwise as many as the square root of
+        their number: the first splits would else all be at the features that bags were made by.
     monotonic_cst : sequence of int, default=None
         One number per feature: 1 if the second class may only become more probable as the feature increases, −1 if
         only less probable, and 0 for no constraint. It needs two classes. None means no constraints.
@@ -129,7 +130,7 @@ class BagBoosting(ClassicalClassifier):
     l2: float = 1.0
     correlation: float = 0.1
     n_models: int = 10
-    max_features: float = 1.0
+    max_features: float | None = None
     monotonic_cst: Sequence[int] | None = None
     time_limit: float | None = None
     random_state: int | np.random.RandomState | None = None
@@ -149,7 +150,7 @@ class BagBoosting(ClassicalClassifier):
         "l2": [Interval(Real, 0, None, closed="neither")],
         "correlation": [Interval(Real, 0, 1, closed="both")],
         "n_models": [Interval(Integral, 1, None, closed="left")],
-        "max_features": [Interval(Real, 0, 1, closed="right")],
+        "max_features": [Interval(Real, 0, 1, closed="right"), None],
         "monotonic_cst": ["array-like", None],
         "time_limit": [Interval(Real, 0, None, closed="neither"), None],
         "random_state": ["random_state"],
@@ -218,7 +219,7 @@ class BagBoosting(ClassicalClassifier):
             split_features,
             self.max_leaves,
             self.min_rows or max(_LEAST_ROWS, min(_MOST_ROWS, n_rows // _LEAVES_OF_ROWS)),
-            min(1.0, max(self.max_features, _FEWEST_FEATURES / split_features.shape[1])),
+            self._share_of_features(bags, split_features.shape[1]),
             self.monotonic_cst,
         )
         self.can_split_ = grower.can_split
@@ -233,6 +234,12 @@ class BagBoosting(ClassicalClassifier):
             seed=seed % _SEEDS,
             deadline=np.inf if self.time_limit is None else started + self.time_limit,
         )
+
+    def _share_of_features(self, bags: Bags, n_features: int) -> float:
+        """The share that each tree may split at."""
+        if self.max_features is not None:
+            return self.max_features
+        return 1.0 if self.bag_shift_ == "label" or differ_by_chance(bags) else n_features**-0.5
 
     def _loss(self, part: Bags, whole: Bags) -> ShiftLoss:
         if self.bag_shift_ == "label":

@@ -65,6 +65,7 @@ def _describe_value(value: Any) -> str:
 
 _RIDGE = 1e-3  # of each column's variance, against columns that depend on others
 _CONSTANT = 1e-7  # deviations up to this are rounding, in features of one scale
+_DEVIATIONS = 2.0  # of the variance of proportions of random bags
 _BEYOND_CHANCE = 5.0  # times as much as proportions of random bags: then chance is out of the question
 
 
@@ -110,13 +111,38 @@ def shift_evidence(bags: Bags, features_of: FeaturesOf) -> ShiftEvidence:
     >>> shift_evidence(bags, lambda instances: instances).label_shift
     True
     """
-    weights = bags.totals / bags.totals.sum()
-    spread = weights @ (bags.proportions - bags.prior) ** 2
-    by_chance = (bags.prior * (1 - bags.prior)).sum() * (bags.n_bags - 1) / len(bags.bag_index)
-    dispersion = float(spread.sum() / by_chance) if by_chance > 0 else 0.0
+    dispersion = _dispersion(bags)
     if bags.n_bags < bags.n_classes or dispersion <= _BEYOND_CHANCE:
         return ShiftEvidence(dispersion, np.inf)
     return ShiftEvidence(dispersion, _implied_correlation(bags, features_of))
+
+
+def differ_by_chance(bags: Bags) -> bool:
+    """Return whether proportions vary no more than those of random bags do, by two standard deviations.
+
+    Parameters
+    ----------
+    bags : Bags
+        With their proportions.
+
+    Examples
+    --------
+    >>> labels = np.random.default_rng(0).integers(2, size=4000)
+    >>> differ_by_chance(Bags.from_labels(np.zeros((4000, 1)), labels, np.arange(4000) // 40))
+    True
+    >>> differ_by_chance(Bags.from_labels(np.zeros((4000, 1)), np.sort(labels), np.arange(4000) // 40))
+    False
+    """
+    degrees = max(1, (bags.n_bags - 1) * (bags.n_classes - 1))
+    return bool(_dispersion(bags) < 1 + _DEVIATIONS * np.sqrt(2 / degrees))
+
+
+def _dispersion(bags: Bags) -> float:
+    """The variance of proportions relative to that of bags drawn at random from all rows."""
+    weights = bags.totals / bags.totals.sum()
+    spread = weights @ (bags.proportions - bags.prior) ** 2
+    by_chance = (bags.prior * (1 - bags.prior)).sum() * (bags.n_bags - 1) / len(bags.bag_index)
+    return float(spread.sum() / by_chance) if by_chance > 0 else 0.0
 
 
 def _implied_correlation(bags: Bags, features_of: FeaturesOf) -> float:
