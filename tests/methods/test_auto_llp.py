@@ -115,10 +115,11 @@ def test_a_short_time_limit_leaves_refinement_out(monkeypatch):
     assert "time limit" not in long.chosen_
 
 
-def test_the_linear_model_has_its_usual_settings_under_label_shift(rng):
+def test_the_linear_model_is_refined_and_counts_for_a_third_under_label_shift(rng):
     shares = np.linspace(0.1, 0.9, 12)
     groups = np.repeat(range(12), 100)
     labels = (rng.random(1200) < shares[groups]).astype(int)
     model = AutoLLP(random_state=0).fit(rng.normal(size=(1200, 2)) + labels[:, None], labels, groups=groups)
     assert model.models_[0].bag_shift_ == "label"
-    assert model.models_[1].get_params() == BagLogistic(random_state=model.models_[1].random_state).get_params()
+    assert model.models_[1].refine is True
+    np.testing.assert_allclose(model.weights_, [2 / 3, 1 / 3])

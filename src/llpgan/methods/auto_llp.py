@@ -37,12 +37,13 @@ class AutoLLP(LLPClassifier):
     - Under label shift each row tells something, and
       :class:`~llpgan.methods.bag_boosting.BagBoosting` learns most of it. It counts for two thirds,
       :class:`~llpgan.methods.bag_logistic.BagLogistic`, which does not rest on that assumption, for a third.
-    - Under covariate shift fewer than ten bags are learned by BagLogistic alone. Of more bags both methods learn,
-      BagLogistic with ``refine=True``. Each has predictions for bags that parts of it have not seen, and their
+    - Under covariate shift fewer than ten bags are learned by BagLogistic alone. Of more bags both methods learn.
+      Each has predictions for bags that parts of it have not seen, and their
       weights are those with which the mean of both matches these bags best, drawn towards equal weights (see
       :func:`~llpgan.methods.refinement.mixture_weights`).
 
-    See ``docs/methods/auto_llp.md`` for how these shares were chosen.
+    BagLogistic has ``refine=True``, which needs ten bags. See ``docs/methods/auto_llp.md`` for how these shares
+    were chosen.
 
     Parameters
     ----------
@@ -114,8 +115,7 @@ class AutoLLP(LLPClassifier):
         bags = self._start(bags)
         trained, without = self._train(bags, np.inf if self.time_limit is None else started + self.time_limit)
         weights, losses = _weigh_parts([model for model, _ in trained], bags)
-        is_label_shift = getattr(trained[0][0], "bag_shift_", None) == "label"
-        usual = _usual_linear(bags, 0, is_label_shift=is_label_shift)
+        usual = _usual_linear(bags, 0)
         self.tried_ = [
             {
                 "method": type(model).__name__,
@@ -151,8 +151,7 @@ class AutoLLP(LLPClassifier):
             trained.append(_fit_part(trees, bags))
             if not trees.can_split_:  # trees would only pull the linear model to the overall shares
                 trained = []
-        usual = _usual_linear(bags, seed, is_label_shift=bool(trained) and trees.bag_shift_ == "label")
-        linear = _fit_in_time(usual, bags, deadline, needed=not trained)
+        linear = _fit_in_time(_usual_linear(bags, seed), bags, deadline, needed=not trained)
         if linear is None:
             return trained, ["BagLogistic left out, for which there was no time"]
         return [*trained, linear], []
@@ -171,12 +170,12 @@ def _fit_part(model: LLPClassifier, bags: Bags) -> tuple[LLPClassifier, float]:
     return model, time.perf_counter() - started
 
 
-def _usual_linear(bags: Bags, seed: int, *, is_label_shift: bool) -> BagLogistic:
+def _usual_linear(bags: Bags, seed: int) -> BagLogistic:
     """The linear model without a time limit."""
     model = BagLogistic(random_state=seed)
     if bags.n_bags < _FEWEST_BAGS:
         return model.set_params(**_FOR_FEW_BAGS)
-    return model.set_params(refine=not is_label_shift)
+    return model.set_params(refine=True)
 
 
 def _fit_in_time(
