@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.metrics import roc_auc_score
 
-from benchmarks.rows import RESULTS, Row, as_markdown, measured_rows, write_aside
+from benchmarks.rows import RESULTS, Row, as_markdown, measure_rows, write_whole
 from llpgan import AutoLLP, BagBoosting, BagLogistic
 from llpgan.bags import Bags
 from llpgan.data.bagging import feature_bags, random_bags
@@ -144,18 +144,19 @@ def run() -> list[Row]:
     named = os.environ.get("NATURAL_TABLES")
     methods = named.split(",") if named else list(METHODS)
     cells = product(PROBLEMS, methods)
-    rows = measured_rows(RESULTS / "natural_tables.jsonl", ("problem", "method"), cells, measured)
-    shown = summary(rows)
+    rows = measure_rows(RESULTS / "natural_tables.jsonl", ("problem", "method"), cells, measure)
+    shown = summarize(rows)
     about = (
         "Test AUC (%) with default settings, of refined BagLogistic, of BagBoosting whose trees split at all "
         "features, and of boosted trees that know every label; up to 8,000 rows, one seed. Labels of these "
-        "problems were seen when settings were chosen. Made from `natural_tables.jsonl`.\n\n" + means(shown)
+        "problems were seen when settings were chosen. Made from `natural_tables.jsonl`.\n\n"
+        + describe_means(shown)
     )
-    write_aside(RESULTS / "natural_tables.md", as_markdown("Open tables in natural and random bags", about, shown))
+    write_whole(RESULTS / "natural_tables.md", as_markdown("Open tables in natural and random bags", about, shown))
     return shown
 
 
-def measured(problem: str, method: str) -> Row:
+def measure(problem: str, method: str) -> Row:
     given, started = make_problem(problem), time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -218,7 +219,7 @@ def read_source(name: str) -> tuple[Any, Array, Array]:
     )
 
 
-def summary(rows: list[Row]) -> list[Row]:
+def summarize(rows: list[Row]) -> list[Row]:
     """One row per problem for which all methods are measured."""
     by_problem: dict[str, dict[str, float]] = {}
     for row in rows:
@@ -230,7 +231,7 @@ def summary(rows: list[Row]) -> list[Row]:
     ]
 
 
-def means(rows: list[Row]) -> str:
+def describe_means(rows: list[Row]) -> str:
     """The mean of each column over natural and over random bags."""
     lines = []
     for kind in ("natural", "random"):
