@@ -1,12 +1,11 @@
-"""``llpgan predict``, ``export`` and ``demo``."""
+"""``llpgan embed``, ``export`` and ``demo``."""
 
 import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
-from itertools import chain
+from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pyarrow as pa
@@ -17,14 +16,13 @@ from rich.markup import escape
 from rich.table import Table
 
 from llpgan.cli.console import make_console
-from llpgan.cli.fit import collect_fit_report, open_model_stream, read_instances
+from llpgan.cli.fit import collect_fit_report
 from llpgan.cli.main import make_visible
-from llpgan.cli.options import read_names, read_threshold
+from llpgan.cli.predict import write_tables
 from llpgan.data.bagging import into_bags, random_bags
 from llpgan.data.digits import load_digits
 from llpgan.data.election import LABEL, PEOPLE, RESULTS, Election, load_election
 from llpgan.evaluation import LabelScores, label_scores
-from llpgan.evaluation.sets import sets_as_text
 from llpgan.methods.auto_llp import AutoLLP
 from llpgan.methods.base import LLPClassifier
 from llpgan.persistence import load, save
@@ -33,73 +31,12 @@ from llpgan.persistence.onnx import to_onnx
 from llpgan.report.content import make_mosaics
 from llpgan.report.page import saved_pages
 from llpgan.report.text import format_percent
-from llpgan.tables import Rows, TableEncoder, open_stream
+from llpgan.tables import TableEncoder, open_stream
 from llpgan.tables.backbones import LITES, WORDLLAMA
-from llpgan.tables.columns import plain_values
 from llpgan.tables.embedding import FeatureEncoder, Text
 from llpgan.tables.read import missing_column_error
-from llpgan.utils.arrays import Array, check_between_0_and_1, choose_classes
+from llpgan.utils.arrays import Array
 from llpgan.utils.files import claim_folder, output_file
-
-
-def predict(
-    model: str,
-    data: str,
-    *,
-    out: str = "predictions.csv",
-    keep: str = "",
-    threshold: str | None = None,
-    coverage: float | None = None,
-    image: str | None = None,
-    resize: bool = False,
-    overwrite: bool = False,
-) -> int:
-    """Predict the class of each row, with the probability of every class, in the order of the rows.
-
-    The rows are read and predicted part by part, so that memory does not depend on their number.
-
-    Parameters
-    ----------
-    model : str
-        The folder of a saved model.
-    data : str
-        A file like that of the training, a folder of Parquet files or of images, or one image. The columns may be
-        in another order.
-    out : str, default="predictions.csv"
-        The file for predictions: .csv, .csv.gz or .parquet.
-    keep : str, default=""
-        The columns of the data to copy to the predictions, such as id,state.
-    threshold : str, default=None
-        The probability from which a class is predicted: a number for the second of two classes, such as 0.3, or
-        classes with numbers, such as rare=0.2. None means that the most probable class is predicted.
-    coverage : float, default=None
-        Add a column with a set of classes that contains the right one with this probability, such as 0.9. The
-        model must have prediction sets, from ``model.conformalize(bags)`` or `llpgan conformalize`.
-    image : str, default=None
-        The column that holds the paths of images. None means the same name as in the training.
-    resize : bool, default=False
-        Resize images to the size of the training images.
-    overwrite : bool, default=False
-        Replace a file that is there.
-
-    Examples
-    --------
-    llpgan predict model people.csv --keep id,state --out predictions.csv
-    """
-    writer, limits = _writer(out), read_threshold(threshold)
-    if coverage is not None:
-        check_between_0_and_1(coverage, "coverage", such_as=0.9)
-    with output_file(Path(out), overwrite=overwrite, inputs=[data, *files_of_model(model)]) as aside:
-        loaded, stream = open_model_stream(model, data, image, resize)
-        names = [keep] if keep in stream.schema.names else read_names(keep) or []  # a name may have a comma
-        kept = [*([stream.image] if stream.image else []), *names]
-        if coverage is not None:
-            loaded.require_sets().select_thresholds(coverage)
-        parts = stream.parts(loaded.instance_shape_)
-        tables = (predictions(loaded, rows, kept, coverage, limits) for rows in parts)
-        n_rows = _write_predictions(tables, aside, writer)
-    make_console(stderr=True).print(f"saved {out}: {n_rows:,} row{'s' * (n_rows != 1)}")
-    return n_rows
 
 
 def embed(
@@ -165,55 +102,9 @@ def embed(
             yield pa.table(dict(zip(rows.table.column_names, rows.table.columns, strict=True)) | vectors)
 
     with output_file(Path(out), overwrite=overwrite, inputs=[data]) as aside:
-        n_rows = _write_predictions(tables(), aside, pa.parquet.ParquetWriter)
+        n_rows = write_tables(tables(), aside, pa.parquet.ParquetWriter)
     make_console(stderr=True).print(f"saved {out}: {n_rows:,} row{'s' * (n_rows != 1)}")
     return n_rows
-
-
-def predictions(
-    model: LLPClassifier,
-    rows: Rows,
-    keep: Sequence[str] = (),
-    coverage: float | None = None,
-    threshold: float | Mapping[str, float] | None = None,
-) -> pa.Table:
-    """Kept columns, the predicted class, its set if one is wanted, and the probability of each class."""
-    kept = {name: plain_values(rows.column(name)) for name in keep}
-    probabilities = model.predict_encoded(read_instances(model, rows))
-    columns = {"prediction": pa.array(model.classes_[choose_classes(probabilities, model.classes_, threshold)])}
-    if coverage is not None:
-        sets = model.require_sets().contain(probabilities, coverage)
-        columns["set"] = pa.array(sets_as_text(sets, model.classes_))
-    columns |= {f"p_{name}": pa.array(probabilities[:, k]) for k, name in enumerate(model.classes_.tolist())}
-    if clash := kept.keys() & columns.keys():
-        raise ValueError(f"column {min(clash)!r} cannot be kept: predictions have a column of that name")
-    return pa.table(kept | columns)
-
-
-def _write_predictions(tables: Iterator[pa.Table], path: Path, writer: Callable[[Path, pa.Schema], Any]) -> int:
-    first = next(tables)
-    n_rows = 0
-    with writer(path, first.schema) as opened:
-        for table in chain([first], tables):
-            opened.write_table(table)
-            n_rows += table.num_rows
-    return n_rows
-
-
-def _writer(out: str) -> Callable[[Path, pa.Schema], Any]:
-    writer = next((writer for ending, writer in _WRITERS.items() if out.lower().endswith(ending)), None)
-    if writer is None:
-        raise ValueError(f"{out}: predictions are written to a file that ends in {', '.join(_WRITERS)}")
-    return writer
-
-
-@contextmanager
-def _csv_gz(path: Path, schema: pa.Schema) -> Iterator[Any]:
-    with pa.CompressedOutputStream(str(path), "gzip") as stream, pa.csv.CSVWriter(stream, schema) as opened:
-        yield opened
-
-
-_WRITERS = {".csv": pa.csv.CSVWriter, ".csv.gz": _csv_gz, ".parquet": pa.parquet.ParquetWriter}
 
 
 def export(

@@ -97,7 +97,7 @@ def open_model(
     model: str, data: str, image: str | None = None, resize: bool = False, ids: Sequence[str] = ()
 ) -> tuple[LLPClassifier, Rows]:
     """The model of a folder, and the rows of a file, read as in its training; ``ids`` say the bags."""
-    loaded = _load_model(model, image, resize)
+    loaded = load_model(model, image, resize)
     return loaded, open_rows(data, _text_columns(loaded), ids)
 
 
@@ -105,11 +105,11 @@ def open_model_stream(
     model: str, data: str, image: str | None = None, resize: bool = False
 ) -> tuple[LLPClassifier, RowStream]:
     """The same, where the rows come part after part."""
-    loaded = _load_model(model, image, resize)
+    loaded = load_model(model, image, resize)
     return loaded, open_stream(data, _text_columns(loaded))
 
 
-def _load_model(model: str, image: str | None, resize: bool) -> LLPClassifier:
+def load_model(model: str, image: str | None, resize: bool) -> LLPClassifier:
     """With what the user says of images: which column has their paths, and whether they may have another size."""
     loaded = load(model)
     if image is None and not resize:

@@ -74,7 +74,7 @@ COMMANDS = {
     "inspect": ("evaluate", "show before training whether bags are informative"),
     "fit": ("fit", "learn from a table of rows and the proportions of their bags; save a model and a report"),
     "pairs": ("fit", "learn from an aggregated report: tables of counts of pairs of columns; save a model"),
-    "predict": ("commands", "predict the class of each row of a file"),
+    "predict": ("predict", "predict the class of each row of a file"),
     "compare": ("compare", "compare methods by cross-validation on held-out bags; save the selected one"),
     "evaluate": ("evaluate", "evaluate a model by labels, by bags, or by both"),
     "conformalize": ("deploy", "add prediction sets to a model, from held-out random bags; recalibrate it"),

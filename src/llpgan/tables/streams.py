@@ -3,6 +3,7 @@
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -293,8 +294,21 @@ def split_evenly(tables: Iterable[pa.Table], n_rows: int) -> Iterator[pa.Table]:
 
 
 def _stream_parquet(path: Path, files: list[Path]) -> RowStream:
-    schema, tables = _open_parquet(path, files)
-    return _stream_tables(str(path), schema, tables, path.parent)
+    schema, values = _open_parquet(path, files)
+    tables = partial(_read_parquet, files, schema, values)
+    return _stream_tables(str(path), _add_values(schema, values), tables, path.parent)
+
+
+def split_by_file(path: str | Path) -> Iterator[RowStream]:
+    """The rows of each file of a folder of Parquet files that has any, with the columns and types of all files."""
+    folder = Path(path)
+    files = list_parquet_files(folder)
+    schema, values = _open_parquet(folder, files)
+    for place, file in enumerate(files):
+        if pa.parquet.read_metadata(file).num_rows:
+            of_file = {name: of_files[place : place + 1] for name, of_files in values.items()}
+            tables = partial(_read_parquet, [file], schema, of_file)
+            yield _stream_tables(str(file), _add_values(schema, of_file), tables, folder.parent)
 
 
 def read_parquet_folder(path: Path) -> pa.Table | None:
@@ -302,13 +316,14 @@ def read_parquet_folder(path: Path) -> pa.Table | None:
     files = list_parquet_files(path)
     if not files:
         return None
-    schema, tables = _open_parquet(path, files)
+    schema, values = _open_parquet(path, files)
     with unreadable(str(path)):
-        return pa.concat_tables([schema.empty_table(), *tables(_ROWS_AT_ONCE)])
+        tables = _read_parquet(files, schema, values, _ROWS_AT_ONCE)
+        return pa.concat_tables([_add_values(schema, values).empty_table(), *tables])
 
 
-def _open_parquet(path: Path, files: list[Path]) -> tuple[pa.Schema, Callable[[int], Iterator[pa.Table]]]:
-    """The columns of files that are one table, and what reads them in tables of at most so many rows."""
+def _open_parquet(path: Path, files: list[Path]) -> tuple[pa.Schema, dict[str, pa.Array]]:
+    """The columns of files that are one table, and those that folders name, with a value for each file."""
     schemas = []
     for file in files:
         with unreadable(str(file)):
@@ -320,18 +335,24 @@ def _open_parquet(path: Path, files: list[Path]) -> tuple[pa.Schema, Callable[[i
         schema = pa.unify_schemas(schemas, promote_options="permissive").remove_metadata()
     except pa.ArrowException as error:
         raise ValueError(f"{path}: its files hold different types: {error}") from None
-    values = _values_of_folders(path, files, schema.names)
+    return schema, _values_of_folders(path, files, schema.names)
 
-    def tables(n_rows: int) -> Iterator[pa.Table]:
-        for place, file in enumerate(files):
-            with pa.parquet.ParquetFile(file, **_READING) as opened:
-                for batch in opened.iter_batches(n_rows, columns=schema.names):
-                    table = pa.Table.from_batches([batch]).select(schema.names).cast(schema)
-                    for name, of_files in values.items():
-                        table = table.append_column(name, pa.repeat(of_files[place], len(table)))
-                    yield table
 
-    return pa.schema([*schema, *((name, of_files.type) for name, of_files in values.items())]), tables
+def _add_values(schema: pa.Schema, values: dict[str, pa.Array]) -> pa.Schema:
+    return pa.schema([*schema, *((name, of_files.type) for name, of_files in values.items())])
+
+
+def _read_parquet(
+    files: list[Path], schema: pa.Schema, values: dict[str, pa.Array], n_rows: int
+) -> Iterator[pa.Table]:
+    """The rows in tables of at most so many."""
+    for place, file in enumerate(files):
+        with pa.parquet.ParquetFile(file, **_READING) as opened:
+            for batch in opened.iter_batches(n_rows, columns=schema.names):
+                table = pa.Table.from_batches([batch]).select(schema.names).cast(schema)
+                for name, of_files in values.items():
+                    table = table.append_column(name, pa.repeat(of_files[place], len(table)))
+                yield table
 
 
 def _values_of_folders(path: Path, files: list[Path], names: list[str]) -> dict[str, pa.Array]:

@@ -13,7 +13,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from llpgan.utils.json_files import sealed_content
+from llpgan.utils.json_files import sealed_content, write_sealed
 
 _FULL = {errno.ENOSPC, errno.EFBIG, errno.EDQUOT}
 _unfinished: dict[Path, Callable[[], None]] = {}  # what is left to clean up, by the file or folder
@@ -405,6 +405,53 @@ def output_folder(
     claim = claim_folder(path, kind, overwrite=overwrite, inputs=inputs)
     with claim, replace_folder(_name_output(path), kind.ours) as aside:
         yield aside
+
+
+@contextmanager
+def output_folder_in_parts(
+    path: Path,
+    kind: FolderKind,
+    content: Mapping[str, Any],
+    *,
+    overwrite: bool = False,
+    inputs: Iterable[Any] = (),
+) -> Iterator[Path]:
+    """The same for a folder whose files are written one by one, each complete or absent.
+
+    What is there when this ends early stays, and is found by the next call with the same content.
+
+    Parameters
+    ----------
+    path : Path
+        Of the folder, which must not exist.
+    kind : FolderKind
+        What it is to be.
+    content : Mapping
+        What its sealed file holds; ``pages`` are the names of the files.
+    overwrite : bool, default=False
+        Replace it, if it is of this kind; files in it that are not ours stay there.
+    inputs : Iterable, default=()
+        Paths that are read meanwhile; whatever is not the path of something is left aside.
+    """
+    with claim_folder(path, kind, overwrite=overwrite, inputs=inputs):
+        path = _name_output(path)
+        aside = path.with_name(f".llpgan-part-{path.name}")
+        there = sealed_content(aside / kind.mark)
+        if there is None or {name: there.get(name) for name in content} != content:
+            _remove(aside)
+            aside.mkdir(parents=True)
+            with name_if_full(path):
+                write_sealed(aside / kind.mark, content, 1)
+                _flush(aside / kind.mark)
+        try:
+            with name_if_full(path):
+                yield aside
+        finally:
+            for half in aside.glob(".llpgan-*"):
+                _remove(half)
+            if not any((aside / each).exists() for each in content["pages"]):
+                _remove(aside)
+        _replace_folder(aside, path, kind.ours)
 
 
 def refuse_input(output: Path, inputs: Iterable[Any]) -> None:
