@@ -33,6 +33,7 @@ OTHERS = {  # those that share a module with others
     "combined_settings": ("settings.mnist_settings", "run_combined"),
     "dllp_settings": ("settings.mnist_settings", "run_dllp"),
     "first_weights_svhn": ("settings.first_weights", "run_svhn"),
+    "tables_growing": ("speed.tables_larger_than_memory", "run_growing"),
     "tables_in_processes": ("speed.tables_larger_than_memory", "run_in_processes"),
     "llp_gan_settings": ("settings.mnist_settings", "run_llp_gan"),
 }

@@ -24,7 +24,7 @@ from rich.console import Console
 from benchmarks.rows import RESULTS, Row, as_table, write_whole
 from benchmarks.speed.measure import peak_bytes
 from llpgan import DLLP, load, save
-from llpgan.cli.commands import predict, predictions
+from llpgan.cli.predict import predict, predictions
 from llpgan.tables import open_rows
 from llpgan.tables import store as stores
 
