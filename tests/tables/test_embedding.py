@@ -86,6 +86,17 @@ def test_batches_do_not_change_features(pixels):
     np.testing.assert_allclose(found[0], expected, atol=1e-6)
 
 
+def test_features_are_the_mean_of_an_image_and_its_mirror_image(pixels):
+    network = small_network()
+    alone = Embedding(network, size=(8, 8), cache=None)
+    expected = (alone.fit_transform(pixels) + alone.transform(np.ascontiguousarray(pixels[..., ::-1]))) / 2
+    found = Embedding(network, size=(8, 8), mirror=True, cache=None).fit_transform(pixels)
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+    assert np.abs(found - alone.transform(pixels)).max() > 1e-3
+    given = Embedding(network, ImagePreprocessing((8, 8), mirror=True), cache=None).fit_transform(pixels)
+    np.testing.assert_array_equal(given, found)
+
+
 def test_files_are_found_in_the_cache_by_their_content(photos, tmp_path):
     embedding = Embedding(small_network(), PLAIN, cache=tmp_path / "cache").fit()
     first = embedding.transform(photos)
@@ -96,7 +107,7 @@ def test_files_are_found_in_the_cache_by_their_content(photos, tmp_path):
     assert again.n_features_out_ == 4
 
 
-@pytest.mark.parametrize("change", [{"size": (6, 6)}, {"backbone": small_network(1)}])
+@pytest.mark.parametrize("change", [{"size": (6, 6)}, {"mirror": True}, {"backbone": small_network(1)}])
 def test_the_cache_knows_weights_and_preprocessing(photos, tmp_path, change):
     embedding = Embedding(small_network(), PLAIN, cache=tmp_path / "cache")
     first = embedding.fit_transform(photos)
@@ -273,7 +284,11 @@ def test_efficientnet_lite_needs_no_network(no_network, pixels):
     assert embedding.backbone_.preprocess.size == (32, 32)
     images = [embedding.backbone_.preprocess(Image.fromarray(image.transpose(1, 2, 0))) for image in pixels[:2]]
     with torch.inference_mode():  # features are those of the network as it was trained, but for rounding
-        np.testing.assert_allclose(embedding.backbone_.module(torch.tensor(np.stack(images))), found, atol=1e-4)
+        inputs = torch.tensor(np.stack(images))
+        np.testing.assert_allclose(embedding.backbone_.module(inputs), found, atol=1e-4)
+        of_mirrored = embedding.backbone_.module(inputs.flip(3)).detach().numpy()
+    both = Embedding(size=(32, 32), mirror=True, cache=None).fit_transform(pixels[:2])
+    np.testing.assert_allclose((of_mirrored + found) / 2, both, atol=1e-4)
     assert embedding.backbone_.digest == load_backbone("efficientnet_lite0").digest
     assert Path(embedding.backbone_.weights).name == "efficientnet-lite0-57934424.pth"
 
@@ -375,9 +390,10 @@ def test_a_corrupt_photo_is_named(folder):
 
 @needs_lite0
 @pytest.mark.slow
-def test_head_and_backbone_are_exported_together(folder):
+@pytest.mark.parametrize("mirror", [False, True])
+def test_head_and_backbone_are_exported_together(folder, mirror):
     runtime = pytest.importorskip("onnxruntime")
-    bags = Bags.from_tables(folder, SHARES, **SMALL)
+    bags = Bags.from_tables(folder, SHARES, **SMALL, mirror=mirror)
     model = BagLogistic(n_resamples=0).fit_bags(bags)
     session = runtime.InferenceSession(to_onnx(model).SerializeToString())
     photos = [Image.open(path) for path in sorted(folder.rglob("*.png"))]
@@ -427,6 +443,7 @@ def test_a_column_of_texts_without_any_is_refused(texts):
             r"texts \(--text\) or of images \(--image\): leave one of them out",
         ),
         (["--text", "note", "--image_size", "8,8"], r"leave out the size of images \(--image_size\)"),
+        (["--text", "note", "--mirror", "false"], r"texts have no mirror image: leave it out \(--mirror\)"),
         ([], r"name its column of texts \(--text\), or of paths of images"),
     ],
 )
@@ -449,6 +466,8 @@ def test_features_of_texts_need_texts(folder):
         ({"features": "wordllama"}, r"name the column of texts \(text\)"),
         ({"text": "shop"}, "given as text and as bag"),
         ({"text": "no"}, "text: .* has no column 'no'"),
+        ({"features": "efficientnet_lite0", "mirror": 1}, "mirror must be True or False"),
+        ({"image": "note", "mirror": True}, "mirror is for features of images"),
         ({"text": "note", "features": "efficientnet_lite0"}, "is for images, but text names columns of texts"),
         ({"image": "note", "features": "wordllama"}, "is for texts, but image names a column of images"),
     ],

@@ -164,6 +164,7 @@ class Bags:
         image_size: tuple[int, int] | None = None,
         text: str | Sequence[str] | None = None,
         features: str | None = None,
+        mirror: bool | None = None,
         lower: Any = None,
         upper: Any = None,
         partial: bool = False,
@@ -208,6 +209,9 @@ class Bags:
             The name of a pretrained network whose features of the images or texts are learned from, such as
             efficientnet_lite0 (see :class:`llpgan.Embedding`). None means the pixels of images, and wordllama for
             texts.
+        mirror : bool, default=None
+            Whether the network also sees each image mirrored, and the mean of both features is used, which takes
+            twice the time. This suits photographs, but not writing. None means False.
         lower : table or path, default=None
             A table like ``proportions`` with the smallest possible shares, instead of proportions or counts.
         upper : table or path, default=None
@@ -262,6 +266,7 @@ class Bags:
             image_size=image_size,
             text=text,
             features=features,
+            mirror=mirror,
             lower=lower,
             upper=upper,
             partial=partial,

@@ -46,6 +46,7 @@ def embed(
     text: str | None = None,
     image: str | None = None,
     image_size: tuple[int, int] | None = None,
+    mirror: bool | None = None,
     out: str = "features.parquet",
     overwrite: bool = False,
 ) -> int:
@@ -67,6 +68,9 @@ def embed(
         The column of paths of images.
     image_size : tuple of int, default=None
         The height and width that images are resized to. None means those of the network's own configuration.
+    mirror : bool, default=None
+        Whether the network also sees each image mirrored, and the mean of both features is used, which takes
+        twice the time. None means False.
     out : str, default="features.parquet"
         The Parquet file for the features.
     overwrite : bool, default=False
@@ -83,6 +87,8 @@ def embed(
         raise ValueError("features are of texts (text) or of images (image): leave one of them out")
     if text is not None and image_size is not None:
         raise ValueError("texts have no size: leave out the size of images (image_size)")
+    if text is not None and mirror is not None:
+        raise ValueError("texts have no mirror image: leave it out (mirror)")
     if text is not None and text not in stream.schema.names:
         raise ValueError(f"text: {missing_column_error(stream.name, text, stream.schema.names)}")
     image = image or stream.image
@@ -96,7 +102,7 @@ def embed(
                 encoder = TableEncoder((Text.from_backbone(text, features or WORDLLAMA),))
             elif encoder is None:
                 assert image is not None
-                encoder = FeatureEncoder.learn(rows, image, features or LITES[0], image_size)
+                encoder = FeatureEncoder.learn(rows, image, features or LITES[0], image_size, mirror)
             found = encoder.encode(rows)
             vectors = {f"feature{place}": pa.array(values) for place, values in enumerate(found.T)}
             yield pa.table(dict(zip(rows.table.column_names, rows.table.columns, strict=True)) | vectors)

@@ -473,7 +473,15 @@ def feature_instances(graph: Graph, encoder: FeatureEncoder) -> str:
     centred = graph.add("Sub", images, graph.constant(mean.astype(np.float32)))
     scaled = graph.add("Div", centred, graph.constant(std.astype(np.float32)))
     network = copy.deepcopy(backbone.module).cpu().float().eval()
-    return graph.add("Flatten", graph.include(export_network(network, (3, *preprocess.size)), scaled), axis=1)
+    if preprocess.mirror:
+        backwards = graph.constant(np.arange(preprocess.size[1])[::-1].copy())
+        scaled = graph.add("Concat", scaled, graph.add("Gather", scaled, backwards, axis=3), axis=0)
+    exported = export_network(network, (3, *preprocess.size))
+    features = graph.add("Flatten", graph.include(exported, scaled), axis=1)
+    if not preprocess.mirror:
+        return features
+    of_both = graph.add("Reshape", features, graph.constant(np.array([2, -1, encoder.n_features])))
+    return graph.add("ReduceMean", of_both, graph.constant(np.array([0])), keepdims=0)
 
 
 def _probabilities(graph: Graph, model: LLPClassifier, instances: str) -> str:

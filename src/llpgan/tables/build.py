@@ -215,7 +215,7 @@ def learn_encoder(rows: Rows, spec: TableSpec, reserved: Sequence[str]) -> Encod
     """What rows ask for: arrays as they are, images of a column of paths, or the columns of a table."""
     image = spec.image or rows.image
     if spec.features is not None:
-        return FeatureEncoder.learn(rows, image or "", spec.features, spec.image_size)
+        return FeatureEncoder.learn(rows, image or "", spec.features, spec.image_size, spec.mirror)
     if rows.array is not None:
         return ArrayEncoder.learn(rows)
     if image is not None:

@@ -59,6 +59,10 @@ class Embedding(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         usual for ImageNet if it has none.
     size : tuple of int, default=None
         The height and width that images are resized to, in place of those of the configuration.
+    mirror : bool, default=None
+        Whether the network also sees each image mirrored, and the mean of both features is used, which takes
+        twice the time. This suits photographs, but not writing, or classes that differ in left and right. None
+        means as ``preprocess`` says.
     batch_size : int, default=16
         How many instances the network sees at once.
     device : str, default="auto"
@@ -100,6 +104,7 @@ class Embedding(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         preprocess: Any = None,
         *,
         size: tuple[int, int] | None = None,
+        mirror: bool | None = None,
         batch_size: int = 16,
         device: str = "auto",
         precision: str = "auto",
@@ -109,6 +114,7 @@ class Embedding(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.backbone = backbone
         self.preprocess = preprocess
         self.size = size
+        self.mirror = mirror
         self.batch_size = batch_size
         self.device = device
         self.precision = precision
@@ -132,7 +138,9 @@ class Embedding(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """
         if isinstance(self.batch_size, bool) or not isinstance(self.batch_size, int) or self.batch_size < 1:
             raise ValueError(f"batch_size must be a whole number of at least 1, got {self.batch_size!r}")
-        self.backbone_ = load_backbone(self.backbone, self.preprocess, self.size, self.device, self.precision)
+        self.backbone_ = load_backbone(
+            self.backbone, self.preprocess, self.size, self.device, self.precision, self.mirror
+        )
         return self
 
     def transform(self, X: Any) -> NDArray[np.float32]:
@@ -276,9 +284,17 @@ class FeatureEncoder:
     n_features: int
 
     @classmethod
-    def learn(cls, rows: Rows, column: str, backbone: str, size: tuple[int, int] | None = None) -> Self:
+    def learn(
+        cls,
+        rows: Rows,
+        column: str,
+        backbone: str,
+        size: tuple[int, int] | None = None,
+        mirror: bool | None = None,
+    ) -> Self:
         """Learn nothing from the rows but that they hold images."""
-        found = _load_once(backbone, None, None if takes_texts(backbone) else size)
+        options = (None, None) if takes_texts(backbone) else (size, mirror)
+        found = _load_once(backbone, None, *options)
         if found.kind != "images":
             raise ValueError(f"{backbone} is for texts, but {rows.name} holds images: give features of images")
         assert found.digest is not None and isinstance(found.preprocess, ImagePreprocessing)
@@ -348,7 +364,7 @@ class Text(ColumnEncoder):
     @classmethod
     def from_backbone(cls, name: str, backbone: str) -> Self:
         """Use a network by its name."""
-        found = _load_once(backbone, None, None)
+        found = _load_once(backbone, None)
         if found.kind != "texts":
             raise ValueError(f"{backbone} is for images, but column {name!r} holds texts: give features of texts")
         assert found.digest is not None
@@ -380,7 +396,7 @@ def embed_features(encoder: FeatureEncoder | Text, instances: Sequence[Any] | Ar
 
 def load_encoder_backbone(encoder: FeatureEncoder | Text) -> Backbone:
     """Load the network of an encoder; one with other weights is refused."""
-    backbone = _load_once(encoder.backbone, getattr(encoder, "preprocess", None), None)
+    backbone = _load_once(encoder.backbone, getattr(encoder, "preprocess", None))
     if backbone.digest != encoder.digest:
         assert backbone.digest is not None
         raise ValueError(
@@ -391,8 +407,13 @@ def load_encoder_backbone(encoder: FeatureEncoder | Text) -> Backbone:
 
 
 @lru_cache(maxsize=2)
-def _load_once(name: str, preprocess: ImagePreprocessing | None, size: tuple[int, int] | None) -> Backbone:
-    return load_backbone(name, preprocess, size)
+def _load_once(
+    name: str,
+    preprocess: ImagePreprocessing | None,
+    size: tuple[int, int] | None = None,
+    mirror: bool | None = None,
+) -> Backbone:
+    return load_backbone(name, preprocess, size, mirror=mirror)
 
 
 @dataclass(frozen=True)

@@ -43,6 +43,9 @@ class TableSpec:
     features : str, default=None
         The name of a pretrained network (see :class:`llpgan.Embedding`) whose features of images or texts are the
         instances. None means "wordllama" for texts, and the pixels of images.
+    mirror : bool, default=None
+        Whether the network also sees each image mirrored, and the mean of both features is used, which takes
+        twice the time. None means False.
     lower : table or path, default=None
         The smallest possible shares, instead of proportions or counts: a table like ``proportions``.
     upper : table or path, default=None
@@ -85,6 +88,7 @@ class TableSpec:
     image_size: tuple[int, int] | None = None
     text: str | Sequence[str] | None = None
     features: str | None = None
+    mirror: bool | None = None
     lower: Any = None
     upper: Any = None
     partial: bool = False
@@ -148,6 +152,10 @@ class TableSpec:
                 f"features must be the name of a pretrained network, such as 'efficientnet_lite0', got "
                 f"{self.features!r}; for one of your own, give its features as the instances (llpgan.Embedding)"
             )
+        if self.mirror is not None:
+            check_switch(self.mirror, "mirror")
+            if self.features is None or self.texts:
+                raise ValueError("mirror is for features of images: name the network (features), or leave it out")
         if both := {*self.texts} & {*self.bag_ids, str(self.label), str(self.weight), str(self.image)}:
             raise ValueError(f"column {min(both)!r} is given as text and as bag, label, weight or image")
         if self.features is None:
