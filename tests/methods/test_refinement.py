@@ -7,7 +7,7 @@ from scipy.optimize import check_grad, minimize
 from llpgan import BagLogistic, Bags
 from llpgan.methods import refinement
 from llpgan.methods.lbfgs import Searches, minimize_side_by_side
-from llpgan.methods.linear import bag_blocks
+from llpgan.methods.linear import BagBlock, bag_blocks
 from llpgan.methods.refinement import (
     Refinement,
     TiltedCrossEntropies,
@@ -290,3 +290,33 @@ def test_refinements_that_match_held_out_bags_worse_are_left_out(rng, monkeypatc
     model = BagLogistic(refine=True, n_resamples=5, random_state=0).fit_bags(bags)
     assert model.refinement_ is model.weights_ is None
     assert len(model.models_) == 5
+
+
+def test_of_many_bags_two_parts_choose_the_same_as_all(rng, monkeypatch):
+    bags = draw_bags(rng, 3, n_rows=960, size=8, distance=2.0)
+    parts = np.array_split(rng.permutation(bags.n_bags), 5)
+    starts = 0.3 * rng.normal(size=(5, 2, 3, 4))
+    candidates = [Refinement(1.5, penalty=100.0), Refinement(1.5)]
+    by_all = choose_refined(bags, whole_blocks(bags), starts, parts, candidates)
+    monkeypatch.setattr(refinement, "_MANY_BAGS", bags.n_bags)
+    n_refined = []
+    refine = refinement.refine_linear
+    monkeypatch.setattr(
+        refinement, "refine_linear", lambda *a: n_refined.append(len(a[2]) * len(a[4])) or refine(*a)
+    )
+    by_two = choose_refined(bags, whole_blocks(bags), starts, parts, candidates)
+    assert by_two.refinement == by_all.refinement == candidates[1]
+    assert n_refined == [4, 4]
+    np.testing.assert_allclose(by_two.points, by_all.points, atol=1e-6)
+    np.testing.assert_allclose(by_two.held_out_means, by_all.held_out_means, atol=1e-6)
+
+
+def test_products_of_columns_are_summed_by_bag(rng):
+    sizes = np.array([1, 5, 4, 9, 16, 2])
+    starts, shares = np.cumsum(sizes) - sizes, rng.uniform(0.5, 1.5, size=sizes.sum())
+    block = BagBlock(slice(0, 6), sizes, starts, shares, lambda: None)
+    labels = rng.normal(size=(sizes.sum(), 3))
+    found = refinement._product_means(block, labels)
+    for bag, (start, size) in enumerate(zip(starts, sizes, strict=True)):
+        rows = slice(start, start + size)
+        np.testing.assert_allclose(found[bag], (labels[rows].T * shares[rows]) @ labels[rows] / size)

@@ -19,7 +19,7 @@ cost less: the classes are assumed to be clusters of the features.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
@@ -38,11 +38,13 @@ _MOST_STEPS, _CLOSE = 30, 1e-6  # of the search for tilts, and how near means ar
 _NEARLY = 1e-3  # the same for small steps, each of which begins with the tilts of the last
 _FASTEST = 8.0  # times a step of raking
 _NEAR = 0.3  # logarithms of ratios of shares, from which Newton's method is used
+_FEW_OPEN = 0.7  # of the bags, whose tilts are sought without the rows of the others
 _MOST_CLASSES, _RIDGE = 16, 1e-9  # of Newton's method for tilts, whose systems grow with the square of the classes
 _TOL = 1e-5  # the largest slope that counts as zero
 _ROWS = 4096  # on which classifiers are compared
 _TEMPERATURES = (1.0, 1.5, 2.0, 3.0, 4.0, 6.0)
 _CLEARLY, _HARDLY = 2.0, 1.0  # standard errors by which held-out bags are predicted better, or worse
+_MANY_BAGS, _FIRST_PARTS = 200, 2  # bags from which so many of the parts decide
 _CLOSER = 0.05  # the least gain of rank correlation between classifiers that have seen different bags
 _CORRELATION = 0.1  # of rows in a bag beyond what a model explains: a bag of m counts as m / (1 + 0.1 (m − 1))
 _STEPS, _STILL = 1000, 1e-7  # of the search for weights, and the change that ends it
@@ -229,6 +231,8 @@ def choose_refined(
     classifiers that have not seen different parts agree clearly more: bags say little about single rows, and what
     they leave open should not depend on which bags were seen.
 
+    With hundreds of bags, two of the parts decide, and only what is chosen is refined without the others.
+
     If there is no such refinement, the predictions at the start are averaged with those of every refinement that
     is at most one standard error worse, with the weights of :func:`mixture_weights`.
 
@@ -248,24 +252,36 @@ def choose_refined(
     features, of_rows = _sample(bags, blocks)
     plain, means, before = _fit_temperature(bags, blocks, starts, held_out, features, of_rows)
     agreement = _agreement([predict_classes(features, some).mean(axis=2) for some in plain])
-    best, most = None, -np.inf
-    mixed = [Refined(None, plain.reshape(-1, *plain.shape[2:]), None, means)]
     each = np.concatenate([starts.mean(axis=1), starts.mean(axis=(0, 1))[None]])
     is_given, least = isinstance(candidates, Refinement), _CLEARLY if candidates is None else 0.0
     tried = [candidates] if isinstance(candidates, Refinement) else candidates or CANDIDATES
-    for candidate, found in zip(tried, refine_linear(bags, blocks, each, held_out, tried), strict=True):
-        points, means, losses = _fit_temperature(bags, blocks, found[:, None], held_out, features, of_rows)
-        refined = Refined(candidate, points[:, 0], None, means)
-        gain = before - losses
+    n_first = _FIRST_PARTS if bags.n_bags >= _MANY_BAGS and len(tried) > 1 else len(each)
+    first = refine_linear(bags, blocks, each[:n_first], held_out[:n_first], tried)
+    best, most, close = None, -np.inf, []
+    for number, found in enumerate(first):
+        points, _, losses = _fit_temperature(bags, blocks, found[:, None], held_out[:n_first], features, of_rows)
+        gain = (before - losses)[np.isfinite(losses)]
         ratio = float(gain.mean() / max(gain.std() / np.sqrt(len(gain)), _LEAST))
-        closer = _agreement([predict_classes(features, one)[:, :, 0] for one in points[:-1]]) - agreement
+        unlike = [predict_classes(features, one)[:, :, 0] for one in points[: len(held_out)]]
+        closer = _agreement(unlike) - agreement
         if ratio > -_HARDLY:
-            mixed.append(refined)
-        is_better = ratio > least or (candidate.power > 1 and ratio > -_HARDLY and closer > _CLOSER)
+            close.append(number)
+        is_better = ratio > least or (tried[number].power > 1 and ratio > -_HARDLY and closer > _CLOSER)
         if (is_given or is_better) and ratio > most:
-            best, most = refined, ratio
+            best, most = number, ratio
+    chosen = close if best is None else [best]
+    complete = [first[number] for number in chosen]
+    if chosen and n_first < len(each):
+        rest = refine_linear(
+            bags, blocks, each[n_first:], held_out[n_first:], [tried[number] for number in chosen]
+        )
+        complete = [np.concatenate(pair) for pair in zip(complete, rest, strict=True)]
+    mixed = [Refined(None, plain.reshape(-1, *plain.shape[2:]), None, means)]
+    for number, found in zip(chosen, complete, strict=True):
+        points, means, _ = _fit_temperature(bags, blocks, found[:, None], held_out, features, of_rows)
+        mixed.append(Refined(tried[number], points[:, 0], None, means))
     if best is not None or len(mixed) == 1:
-        return best or mixed[0]
+        return mixed[-1]
     weights = mixture_weights(bags, np.array([one.held_out_means for one in mixed]))
     return Refined(
         tuple(one.refinement for one in mixed if isinstance(one.refinement, Refinement)),
@@ -364,7 +380,7 @@ def _fit_temperature(
                 _centre(one, features[kept], bags.proportions[of_rows[kept]].mean(axis=0))
         means, variances = predict_held_out(bags, blocks, cooled, held_out)
         losses = count_losses(bags, means, variances)
-        if best is None or losses.mean() < best[2].mean():
+        if best is None or np.nanmean(losses) < np.nanmean(best[2]):
             best = cooled, means, losses
     assert best is not None
     return best
@@ -426,19 +442,22 @@ def predict_held_out(
 
 
 def count_losses(bags: Bags, means: Array, variances: Array) -> Array:
-    """(n_bags,): minus the logarithm of a bell curve at the proportions of each bag.
+    """(n_bags,): minus the logarithm of a bell curve at the proportions of each bag; NaN without predictions.
 
     Its variance is that of the mean of labels drawn from the predictions, plus one for differences of
     bags beyond chance, which is chosen so that the sum of the losses is smallest. Unlike the cross-entropy of
     means this asks whether the predictions of single rows are as confident as they may be.
     """
-    shares = bags.proportions if bags.share_constraints is None else bags.share_constraints.targets(means)
+    shares, known = bags.proportions, np.isfinite(means).all(axis=1)
+    if bags.share_constraints is not None:
+        shares = np.full_like(means, np.nan)
+        shares[known] = bags.share_constraints.take_bags(np.flatnonzero(known)).targets(means[known])
     squares = (shares - means) ** 2
     each = [
         ((squares / total + np.log(total)) / 2).sum(axis=1)
         for total in (variances + spread**2 + 1e-9 for spread in _SPREADS)
     ]
-    return min(each, key=lambda losses: float(losses.mean()))
+    return min(each, key=lambda losses: float(np.nanmean(losses)))
 
 
 class TiltedCrossEntropies:
@@ -564,35 +583,74 @@ def tilt(
     tilts : ndarray of shape (n_bags, n_classes)
         What was added to the logarithms.
     """
-    top, n_classes = logs.max(axis=1, keepdims=True), logs.shape[1]
+    top = logs.max(axis=1, keepdims=True)
     weights = np.exp(np.maximum(logs - top, -_RANGE))
     tilts = np.where(targets > 0, start - start.max(axis=1, keepdims=True), 0.0)
-    for _ in range(_MOST_STEPS):
-        factors = np.where(targets > 0, np.exp(np.maximum(tilts, -_RANGE / 2)), 0.0)
-        labels = weights * block.repeat_rows(factors)
-        sums = labels.sum(axis=1, keepdims=True)
-        labels /= sums
-        means = _means(block, labels)
-        if np.abs(means - targets).max() < close:
+    labels, sums = np.empty_like(weights), np.empty((len(weights), 1))
+    open_bags, rows = (
+        np.arange(len(targets)),
+        np.arange(len(weights)),
+    )  # whose tilts are still sought, and their rows
+    for step in range(_MOST_STEPS):
+        goals = targets[open_bags]
+        factors = np.where(goals > 0, np.exp(np.maximum(tilts[open_bags], -_RANGE / 2)), 0.0)
+        found = weights * block.repeat_rows(factors)
+        totals = found.sum(axis=1, keepdims=True)
+        found /= totals
+        means = _means(block, found)
+        is_open = np.abs(means - goals).max(axis=1) >= close
+        if not is_open.any() or step == _MOST_STEPS - 1:
+            labels[rows], sums[rows] = found, totals
             break
-        raked = np.where(targets > 0, np.log(np.maximum(targets, _LEAST) / np.maximum(means, _LEAST)), 0.0)
-        near = np.flatnonzero(np.abs(raked).max(axis=1) < _NEAR)
-        if len(near) and n_classes <= _MOST_CLASSES:
-            raked[near] = _newton_steps(block, labels, means, targets - means, np.abs(raked))[near]
-        tilts = tilts + np.where(targets > 0, raked, 0.0)
-        tilts -= tilts.max(axis=1, keepdims=True)
+        if is_open.mean() < _FEW_OPEN:
+            labels[rows], sums[rows] = found, totals
+            kept, block = block.repeat_rows(is_open), _take_bags(block, is_open)
+            open_bags, rows, weights, found = open_bags[is_open], rows[kept], weights[kept], found[kept]
+            goals, means = goals[is_open], means[is_open]
+        steps = _steps(block, found, means, goals)
+        tilts[open_bags] += np.where(goals > 0, steps, 0.0)
+        tilts[open_bags] -= tilts[open_bags].max(axis=1, keepdims=True)
     return labels, (np.log(sums) + top)[:, 0], tilts
 
 
-def _newton_steps(block: BagBlock, labels: Array, means: Array, gaps: Array, raked: Array) -> Array:
-    """(n_bags, n_classes): Newton's steps of the tilts, at most so many times as long as those of raking."""
-    n_classes = labels.shape[1]
-    products = np.empty((len(means), n_classes, n_classes))
-    for k in range(n_classes):
-        products[:, k] = _means(block, labels * labels[:, [k]])
-    curvature = np.eye(n_classes) * (means + _RIDGE)[:, :, None] - products + 1 / n_classes
-    most = _FASTEST * raked.max(axis=1, keepdims=True)
-    return np.clip(np.linalg.solve(curvature, gaps[:, :, None])[:, :, 0], -most, most)
+def _steps(block: BagBlock, labels: Array, means: Array, targets: Array) -> Array:
+    """(n_bags, n_classes): the next steps of the tilts, Newton's if the means are near, else those of raking."""
+    raked = np.where(targets > 0, np.log(np.maximum(targets, _LEAST) / np.maximum(means, _LEAST)), 0.0)
+    longest, n_classes = np.abs(raked).max(axis=1), labels.shape[1]
+    near = longest < _NEAR
+    if near.any() and n_classes <= _MOST_CLASSES:
+        curvature = (
+            np.eye(n_classes) * (means + _RIDGE)[:, :, None] - _product_means(block, labels) + 1 / n_classes
+        )
+        most = _FASTEST * longest[near, None]
+        newton = np.linalg.solve(curvature[near], (targets - means)[near, :, None])[:, :, 0]
+        raked[near] = np.clip(newton, -most, most)
+    return raked
+
+
+def _product_means(block: BagBlock, labels: Array) -> Array:
+    """(n_bags, n_classes, n_classes): the mean over each bag of the products of each two columns.
+
+    Bags of about the same size are multiplied together, filled up with zeros.
+    """
+    found = np.empty((len(block.sizes), labels.shape[1], labels.shape[1]))
+    widths = 2 ** np.ceil(np.log2(block.sizes)).astype(np.int64)
+    for width in np.unique(widths).tolist():
+        bags = np.flatnonzero(widths == width)
+        places = np.arange(width)
+        inside = places < block.sizes[bags, None]
+        rows = np.where(inside, block.starts[bags, None] + places, 0)
+        filled = labels[rows] * inside[:, :, None]
+        counted = filled if block.shares is None else filled * block.shares[rows][:, :, None]
+        found[bags] = counted.swapaxes(1, 2) @ filled
+    return found / block.sizes[:, None, None]
+
+
+def _take_bags(block: BagBlock, which: Array) -> BagBlock:
+    """Some of the bags of a block, without their features."""
+    sizes = block.sizes[which]
+    shares = None if block.shares is None else block.shares[block.repeat_rows(which)]
+    return replace(block, sizes=sizes, starts=np.cumsum(sizes) - sizes, shares=shares)
 
 
 def tilt_binary(block: BagBlock, scores: Array, targets: Array, start: Array, close: float = _CLOSE) -> Array:
