@@ -310,7 +310,7 @@ def test_a_model_with_sets_reports_their_coverage_and_sizes():
     page = section(render(story), "sets")
     assert "Coverage of 90 % sets" in page
     shown, _ = table_of(page, "Prediction sets by level")
-    assert [row[0] for row in shown] == ["80%", "90%", "95%"]
+    assert [row[0] for row in shown] == ["80 %", "90 %", "95 %"]
     assert shown[1][1] == f"{100 * model.sets_.estimate_coverage(0.9)[0].value:.1f}\u00a0%"
     assert shown[1][3] == f"{100 * level.scores.coverage.value:.1f}\u00a0%"
     assert shown[1][-1] == f"{100 * level.scores.share_single:.1f}\u00a0%"

@@ -131,12 +131,13 @@ def _show_levels(levels: Sequence[SetLevel], bags: Bags) -> None:
     table = Table("level", "coverage", "95 % interval", "mean size", "sets of one class", title_justify="left")
     table.title = f"Prediction sets of {bags.n_bags:,} bags"
     for each in levels:
+        level = f"{100 * each.level:.0f} %"
         if each.estimated is None or each.scores is None:
-            table.add_row(f"{each.level:.0%}", "too few bags", "", "", "")
+            table.add_row(level, "too few bags", "", "", "")
             continue
         coverage, interval = format_percent(each.estimated.value), format_percent_interval(each.estimated)
         single = format_percent(each.scores.share_single)
-        table.add_row(f"{each.level:.0%}", coverage, interval, f"{each.scores.mean_size:.2f}", single)
+        table.add_row(level, coverage, interval, f"{each.scores.mean_size:.2f}", single)
     make_console().print(table)
 
 

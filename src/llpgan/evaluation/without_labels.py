@@ -712,6 +712,6 @@ def _why(bags: Bags, randomness: RandomnessTest) -> str:
         return f"{randomness.describe()} Accuracy cannot be estimated because the bags are not random. {_MEANING}"
     few = " With so few bags, intervals hold in some 90 cases of 100 rather than 95."
     return (
-        f"{randomness.describe()} So their shares tell how often single predictions are right, on rows like "
+        f"{randomness.describe()} So their shares show how often single predictions are right, on rows like "
         f"these, if the model was not trained on these bags.{few if n_bags < ENOUGH_BAGS else ''}"
     )

@@ -213,9 +213,9 @@ def _describe_bag_errors(content: ReportContent) -> Iterator[str]:
     if content.held_out is not None:
         error = format_percent(content.held_out.mean_total_variation.value)
         baseline = (content.overall_held_out or content.overall).mean_total_variation.value
-        yield f"Bag error on held-out bags: {error}. Predicting the overall shares has {format_percent(baseline)}."
+        yield f"Bag error on held-out bags: {error}. Baseline (overall shares): {format_percent(baseline)}."
     error = format_percent(content.scores.mean_total_variation.value)
     yield (
-        f"Bag error on the training bags: {error}. Predicting the overall shares has {overall}; chance alone "
+        f"Bag error on the training bags: {error}. Baseline (overall shares): {overall}. Chance alone "
         f"causes about {floor} in bags of this size, even for a perfect model."
     )

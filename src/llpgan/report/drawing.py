@@ -107,10 +107,18 @@ def axes_or_new(ax: Axes | None) -> Axes:
     return plt.subplots(layout="constrained")[1]
 
 
-def set_percent_ticks(axis: Axis, steps: int) -> None:
-    """Ticks in per cent: about so many."""
-    axis.set_major_locator(MaxNLocator(steps))
+def set_percent_ticks(axis: Axis, steps: int, *, are_shares: bool = True) -> None:
+    """Ticks in per cent: about so many. Those of shares are from 0 to 100 %; differences may be negative."""
+    axis.set_major_locator(_ShareLocator(steps) if are_shares else MaxNLocator(steps))
     axis.set_major_formatter(PercentFormatter(1, decimals=0))
+
+
+class _ShareLocator(MaxNLocator):
+    """Ticks from 0 to 1, however far the axis goes."""
+
+    def tick_values(self, vmin: float, vmax: float) -> Any:
+        ticks = np.asarray(super().tick_values(vmin, vmax))
+        return ticks[(ticks > -1e-9) & (ticks < 1 + 1e-9)]
 
 
 def percent_text(share: float) -> str:

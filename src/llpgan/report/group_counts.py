@@ -284,7 +284,7 @@ class DifferencesDisplay(Display):
         ax = drawn.ax_
         ax.axvline(0, color=colours.soft, linewidth=1, linestyle=DASHED)
         ax.set_xlabel("difference of the shares")
-        set_percent_ticks(ax.xaxis, 4)
+        set_percent_ticks(ax.xaxis, 4, are_shares=False)
         return self._drawn_on(ax, drawn.hover_)
 
 
@@ -392,7 +392,7 @@ class SensitivityDisplay(Display):
             ax.scatter([self.critical], [0], 60, color=colours.orange, zorder=3, gid="critical")
             hover["critical"] = [f"the difference can vanish from r = {self.critical:.2f} on"]
         hide_spines(ax, "y", colours)
-        set_percent_ticks(ax.yaxis, 5)
+        set_percent_ticks(ax.yaxis, 5, are_shares=False)
         ax.set_xlim(0, _STRONGEST)
         ax.set_title(self.title)
         ax.set_xlabel("correlation r between behaviour and composition")

@@ -121,7 +121,7 @@ class MonitorDisplay(Display):
         ax.set(xlabel="look (0: reference)", ylabel=NAMES[self.figure], xlim=(-0.5, len(self.snapshots) - 0.5))
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
         hide_spines(ax, "y", colours)
-        set_percent_ticks(ax.yaxis, 5)
+        set_percent_ticks(ax.yaxis, 5, are_shares=self.figure != "overconfidence")
         texts = [
             f"{look.time[:10]}: {percent_text(each.value)} ({100 * start:.1f} to {percent_text(end)}), "
             f"{look.n_bags:,} bags"

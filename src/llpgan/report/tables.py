@@ -189,7 +189,7 @@ def rises_table(rises: Mapping[str, Rise], effects: Sequence[PartialDependence],
             Column("Standard deviation", [rises[name].sd for name in names], "{:z.4f}".format, is_shown=False),
             Column(
                 "Direction",
-                ["hardly any effect" if effect is None else effect.describe(k) for effect in known],
+                ["no clear effect" if effect is None else effect.describe(k) for effect in known],
                 is_number=False,
             ),
         ),
@@ -331,7 +331,7 @@ def sets_table(levels: Sequence[SetLevel]) -> DataTable:
         "prediction_sets",
         "Prediction sets by level",
         (
-            Column("Level", [each.level for each in levels], "{:.0%}".format),
+            Column("Level", [each.level for each in levels], _whole_percent),
             *(
                 column
                 for head, found in coverages.items()
@@ -350,6 +350,10 @@ def sets_table(levels: Sequence[SetLevel]) -> DataTable:
             ),
         ),
     )
+
+
+def _whole_percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
 
 
 def classes_found_table(scores: LabelScores, classes: Sequence[str]) -> DataTable:
@@ -399,7 +403,7 @@ def classes_table(found: Inspection) -> DataTable:
     """What bags tell of each class."""
     return DataTable(
         "classes",
-        "What the bags tell of each class",
+        "What the bags show of each class",
         (
             Column("Class", list(found.classes), is_number=False),
             Column("Rows", found.rows.tolist(), "{:,.0f}".format),

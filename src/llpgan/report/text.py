@@ -19,7 +19,7 @@ def format_percent(share: float) -> str:
     >>> format_percent(-0.1234), format_percent(-0.00567), format_percent(-1e-9), format_percent(-1.0)
     ('-12.3 %', '-0.57 %', '0.00 %', '-100 %')
     """
-    if abs(share) == 1:
+    if abs(share) > 0.9995:
         return f"{100 * share:.0f} %"
     return f"{100 * share:z.{1 if abs(share) >= 0.01 or share == 0 else 2}f} %"
 
