@@ -101,7 +101,7 @@ def test_monitor_keeps_a_history_and_its_exit_status_is_the_verdict(folder, caps
     assert capsys.readouterr().out.startswith("Quiet.")
     write_tables("worse", 5, noise=5.0)
     assert main.main([*monitor, *options("worse"), "--html", "course.html"]) == 4
-    assert "The accuracy fell from 0.7" in capsys.readouterr().out
+    assert "The accuracy fell from 7" in capsys.readouterr().out
     assert len((folder / "course.jsonl").read_text().splitlines()) == 3
     page = (folder / "course.html").read_text()
     assert "<b>Alarm.</b>" in page

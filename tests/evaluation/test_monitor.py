@@ -24,7 +24,7 @@ def test_a_fall_of_accuracy_raises_an_alarm(model):
     rng = np.random.default_rng(1)
     found = monitor(model, draw(rng, noise=4.0), reference=draw(rng))
     assert found.status == "alarm"
-    assert found.sentences[0].startswith("The accuracy fell from 0.7")
+    assert found.sentences[0].startswith("The accuracy fell from 7")
 
 
 def test_a_shifted_column_is_drift_and_is_named(model):

@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 from llpgan import Bags, MeanMap
+from llpgan.ecological import GroupShares
 from llpgan.evaluation import label_scores
 from llpgan.report import GroupSharesDisplay, collect_content, render
-from llpgan.report.tables import MOST_ROWS
+from llpgan.report.tables import MOST_ROWS, shares_table
 from tests.report.conftest import page_on, told
 
 pytestmark = pytest.mark.slow  # many seconds together
@@ -337,3 +338,19 @@ def test_random_held_out_bags_draw_a_reliability_diagram_with_the_calibration_er
     said = section(render(collect_content(model, bags, title="", held_out=few)), "without-labels")
     assert "hold out at least 20 random bags" in said
     assert 'id="bag-calibration' not in said
+
+
+def test_only_an_estimate_beyond_the_shares_is_impossible_and_not_one_that_is_rounded():
+    shares = np.array([[0.25, 0.75]])
+    found = GroupShares(
+        groups=("young",),
+        outcomes=("no", "yes"),
+        sizes=np.array([8.0]),
+        shares=shares,
+        covariance=1e-4 * np.eye(2).reshape(1, 2, 1, 2),
+        lowest=shares * 0 - 1e-12,
+        highest=shares * 0 + 1 + 1e-12,
+        goodman=np.array([[-0.4, 1.4]]),
+    )
+    shown = [[cell.text for cell in row] for row in shares_table(found).rows()]
+    assert [row[6:] for row in shown] == [["0.0 %", "100 %", "impossible"]] * 2

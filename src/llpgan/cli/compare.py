@@ -156,9 +156,8 @@ def compare(
         make_console().print(as_table(found))
         _write_comparison(found, folder)
         if page is not None:
-            page.write_text(
-                comparison_page(Path(data).name, describe_origin(data, bags, tables), found), encoding="utf-8"
-            )
+            title, origin = f"Comparison on {Path(data).name}", describe_origin(data, bags, tables)
+            page.write_text(comparison_page(title, origin, found), encoding="utf-8")
         _print_doubt(console, found)
         console.print(f"Training {chosen} on all bags ...")
         model, seconds = train_method(found.methods[chosen], bags, random_state)

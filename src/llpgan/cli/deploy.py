@@ -224,7 +224,8 @@ def monitor(
         )
         make_console().print(make_visible(str(found)))
         if page is not None:
-            page.write_text(monitor_page(found, Path(data).name, type(loaded).__name__), encoding="utf-8")
+            title, method = f"Monitoring on {Path(data).name}", type(loaded).__name__
+            page.write_text(monitor_page(found, title, method), encoding="utf-8")
     return found
 
 

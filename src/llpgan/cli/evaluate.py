@@ -49,8 +49,8 @@ from llpgan.report import InspectionPage, evaluation_page
 from llpgan.report.assess import LOW_RECALL, balanced_accuracy, baseline_accuracy, rates_by_class
 from llpgan.report.content import measure_calibration
 from llpgan.report.text import (
+    figure_form,
     format_count,
-    format_decimals,
     format_interval,
     format_percent,
     format_percent_interval,
@@ -60,8 +60,6 @@ from llpgan.tables.build import matched_rows, row_weights
 from llpgan.tables.spec import check_names
 from llpgan.utils.arrays import check_between_0_and_1
 from llpgan.utils.files import check_endings, output_if_named
-
-_NOT_SHARES = ("AUC", "log loss", "Brier", "bag cross-entropy", "classes per set")  # other figures are in per cent
 
 
 @dataclass(frozen=True)
@@ -221,7 +219,8 @@ def evaluate(
         if aside is not None:
             aside.write_text(json.dumps(_as_json(found), indent=2) + "\n")
         if page is not None:
-            page.write_text(found.page(Path(data).name, type(loaded).__name__), encoding="utf-8")
+            method = type(loaded).__name__
+            page.write_text(found.page(f"Evaluation of {method} on {Path(data).name}", method), encoding="utf-8")
     for path in filter(None, (out, html)):
         make_console(stderr=True).print(f"saved {path}")
     return found
@@ -330,10 +329,8 @@ def _as_table(found: Evaluation) -> Table:
     limit = "" if found.threshold is None else f", with the threshold {found.threshold}"
     table = Table("", "value", "95 % interval", title=f"{counted:,} {of}{limit}", title_justify="left")
     for name, estimate in found.figures().items():
-        is_share = not name.startswith(_NOT_SHARES)
-        form, interval = (
-            (format_percent, format_percent_interval) if is_share else (format_decimals, format_interval)
-        )
+        form = figure_form(name)
+        interval = format_percent_interval if form is format_percent else format_interval
         table.add_row(name, form(estimate.value), interval(estimate))
     return table
 
@@ -432,7 +429,7 @@ def inspect(
             aside.write_text(json.dumps(_inspection_as_json(found, randomness, steps), indent=2) + "\n")
         if page is not None:
             content = InspectionPage(
-                Path(data).name, describe_origin(data, bags, tables), bags, found, lines, steps
+                f"The bags of {Path(data).name}", describe_origin(data, bags, tables), bags, found, lines, steps
             )
             page.write_text(content.render(), encoding="utf-8")
     for path in filter(None, (out, html)):

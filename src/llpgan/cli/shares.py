@@ -20,6 +20,8 @@ from llpgan.ecological.shares import POOLED_BIAS, group_text
 from llpgan.persistence.model import files_of_model
 from llpgan.report import shares_page
 from llpgan.report.group_counts import CountsPage, list_shown_outcomes
+from llpgan.report.tables import format_possible_share
+from llpgan.report.text import format_percent
 from llpgan.tables import TableSpec
 from llpgan.tables.build import matched_rows
 from llpgan.tables.spec import check_names
@@ -161,7 +163,8 @@ def shares(
             )
         known = proportions or counts
         origin = "" if known is None else f"predictions are matched to the proportions of {known}"
-        page = shares_page(Path(data).name, type(loaded).__name__, origin, found, by) if "page" in files else ""
+        title = f"Shares by {', '.join(by)} in {Path(data).name}"
+        page = shares_page(title, type(loaded).__name__, origin, found, by) if "page" in files else ""
         _show_and_write(found, by, "class", "rows", _stratum_name(strata), files, page)
     return found
 
@@ -218,7 +221,7 @@ def _estimate_from_counts(
     if "page" in files:
         usual = POOLED_BIAS if caught else AGGREGATION_BIAS
         page = CountsPage(
-            Path(source).name,
+            f"Shares of groups in {Path(source).name}",
             counts,
             complete,
             found,
@@ -306,9 +309,9 @@ def make_table(found: GroupShares, by: Sequence[str], outcome: str = "class", co
             group,
             f"{columns['size'][row]:,.0f}",
             str(name),
-            f"{columns['share'][row]:.3f}",
-            "none" if low is None else f"{low:.3f} to {high:.3f}",
-            f"{columns['lowest'][row]:.3f} to {columns['highest'][row]:.3f}",
-            "" if goodman is None else f"{goodman:.3f}",
+            format_percent(columns["share"][row]),
+            "none" if low is None else f"{100 * low:.1f} to {100 * high:.1f} %",
+            f"{100 * columns['lowest'][row]:.1f} to {100 * columns['highest'][row]:.1f} %",
+            "" if goodman is None else format_possible_share(goodman),
         )
     return table

@@ -539,21 +539,29 @@ _WORDS = {
 }
 
 
+def _percent(figure: Estimate) -> str:
+    """A share with its interval: 87.5 % (84.6 to 90.4 %)."""
+    if figure.low is None or figure.high is None:
+        return f"{100 * figure.value:.1f} %"
+    return f"{100 * figure.value:.1f} % ({100 * figure.low:.1f} to {100 * figure.high:.1f} %)"
+
+
 def _sentences(now: Snapshot, changes: Sequence[Change], n_looks: int) -> list[str]:
     """The evidence in sentences: what changed, and the accuracy in any case."""
     found = []
     for change in changes:
         if change.kind == "figure" and change.is_significant:
-            found.append(_WORDS[change.name].format(then=change.then, now=change.now))
+            found.append(_WORDS[change.name].format(then=_percent(change.then), now=_percent(change.now)))
         elif change.kind == "figure" and change.name in ("accuracy", "bag error"):
             found.append(
-                f"The {change.name} was {change.then} and is {change.now}: no significant change "
-                f"(p = {change.p_value:.2g}, limit {change.limit:.2g})."
+                f"The {change.name} was {_percent(change.then)} and is {_percent(change.now)}: no significant "
+                f"change (p = {change.p_value:.2g}, limit {change.limit:.2g})."
             )
     for kind, what in (("class", "Shares of classes"), ("column", "Columns")):
         moved = sorted((c for c in changes if c.kind == kind and c.is_significant), key=lambda c: -abs(c.size))
         if moved:
-            named = ", ".join(f"{c.name} ({c.then.value:.3g} to {c.now.value:.3g})" for c in moved[:5])
+            form = (lambda value: f"{100 * value:.1f} %") if kind == "class" else "{:.3g}".format
+            named = ", ".join(f"{c.name} ({form(c.then.value)} to {form(c.now.value)})" for c in moved[:5])
             more = f" and {len(moved) - 5} more" if len(moved) > 5 else ""
             found.append(f"{what} that changed: {named}{more}.")
     if now.why:

@@ -9,7 +9,7 @@ from markupsafe import Markup
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from llpgan.evaluation.monitor import MonitorReport, Snapshot
+from llpgan.evaluation.monitor import Change, MonitorReport, Snapshot
 from llpgan.report.charts import PAGE, svg
 from llpgan.report.drawing import (
     DASHED,
@@ -172,12 +172,17 @@ def changes_table(report: MonitorReport) -> DataTable:
         "Comparison with the reference",
         (
             Column("Figure", [kinds[c.kind] + NAMES.get(c.name, c.name) for c in order], is_number=False),
-            Column("Reference", [c.then.value for c in order], _format_short),
-            Column("Now", [c.now.value for c in order], _format_short),
-            Column("From", [c.now.low for c in order], _format_short),
-            Column("To", [c.now.high for c in order], _format_short),
-            Column("p-value", [c.p_value for c in order], _format_short),
-            Column("Limit", [c.limit for c in order], _format_short),
+            *(
+                Column(head, values, texts=[_format(c, value) for c, value in zip(order, values, strict=True)])
+                for head, values in (
+                    ("Reference", [c.then.value for c in order]),
+                    ("Now", [c.now.value for c in order]),
+                    ("From", [c.now.low for c in order]),
+                    ("To", [c.now.high for c in order]),
+                )
+            ),
+            Column("p-value", [c.p_value for c in order], _format_probability),
+            Column("Limit", [c.limit for c in order], _format_probability),
             Column("Significant", ["yes" if c.is_significant else "no" for c in order], is_number=False),
         ),
     )
@@ -203,8 +208,15 @@ def looks_table(report: MonitorReport) -> DataTable:
     )
 
 
-def _format_short(value: float) -> str:
-    return f"{value:.3g}"
+def _format(change: Change, value: float | None) -> str:
+    """A figure or a share in per cent; the mean of a column as it is."""
+    if value is None or change.kind != "column":
+        return "" if value is None else format_percent(value)
+    return f"{value:,.3g}" if abs(value) < 1000 else f"{value:,.0f}"
+
+
+def _format_probability(value: float) -> str:
+    return f"{value:.5f}" if value >= 0.00001 else "< 0.00001"
 
 
 def _course(snapshots: Sequence[Snapshot], figure: str) -> Markup:

@@ -4,6 +4,7 @@ import hashlib
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import cache, cached_property
 from importlib.resources import files
 from pathlib import Path
@@ -123,6 +124,7 @@ def render_template(template: str, title: str, sections: Mapping[str, str], **co
             script=Markup(script),
             script_digest=digest,
             version=__version__,
+            date="" if "story" in content else datetime.now(UTC).date().isoformat(),
             most_rows=MOST_ROWS,
             **content,
         )

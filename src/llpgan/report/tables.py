@@ -19,7 +19,7 @@ from llpgan.report.assess import rates_by_class
 from llpgan.report.content import name_bag
 from llpgan.report.displays import GroupSharesDisplay
 from llpgan.report.drawing import shorten
-from llpgan.report.text import format_count, format_percent, format_percent_interval
+from llpgan.report.text import figure_form, format_count, format_percent, format_percent_interval
 
 MOST_ROWS = 2000  # that a page shows; the CSV has all
 
@@ -49,6 +49,8 @@ class Column:
         Whether it is sorted as numbers, and aligned to the right.
     is_shown : bool, default=True
         Whether the page has it; the CSV always does.
+    texts : sequence of str, default=()
+        What the page shows of each value, if that depends on more than the value.
     """
 
     head: str
@@ -56,6 +58,7 @@ class Column:
     form: Callable[[Any], str] = str
     is_number: bool = True
     is_shown: bool = True
+    texts: Sequence[str] = ()
 
     def cell(self, row: int) -> Cell:
         """What the page shows of one value.
@@ -71,7 +74,8 @@ class Column:
         """
         value = self.values[row]
         key = f"{value:.6g}" if self.is_number and isinstance(value, int | float) else ""
-        return Cell("" if value is None else self.form(value), key, self.is_number)
+        text = self.texts[row] if self.texts else "" if value is None else self.form(value)
+        return Cell(text, key, self.is_number)
 
 
 @dataclass(frozen=True)
@@ -244,13 +248,19 @@ def shares_table(found: GroupShares) -> DataTable:
             Column("Rows", [round(size) for size in columns["size"]], format_count),
             Column("Class", [str(name) for name in columns["class"]], is_number=False),
             Column("Share", columns["share"], format_percent),
-            *(Column(head, columns[name], _format_share) for head, name in (*ends, *more)),
+            *(Column(head, _clip_shares(columns[name]), format_percent) for head, name in ends + more[:2]),
+            *(Column(head, columns[name], format_possible_share) for head, name in more[2:]),
         ),
     )
 
 
-def _format_share(share: float) -> str:
-    """Goodman's regression may leave the range of shares: such a value is named, not shown as one."""
+def _clip_shares(shares: Sequence[float]) -> list[float]:
+    """Shares without the errors of rounding below 0 and above 1."""
+    return np.clip(shares, 0, 1).tolist()
+
+
+def format_possible_share(share: float) -> str:
+    """Format an estimate that may leave the range of shares: then it is named, not shown as a share."""
     return format_percent(share) if 0 <= share <= 1 else "impossible"
 
 
@@ -313,7 +323,7 @@ def bag_calibration_table(found: BagCalibration) -> DataTable:
         "Confidence and accuracy, by bags alone",
         (
             Column("Confidence", found.confidences.tolist(), format_percent),
-            Column("Accuracy", accuracy.tolist(), _format_share),
+            Column("Accuracy", np.clip(accuracy, 0, 1).tolist(), format_percent),
             Column("From", ends[0], format_percent),
             Column("To", ends[1], format_percent),
             Column("Share of instances", found.shares.tolist(), format_percent),
@@ -459,13 +469,11 @@ def methods_table(found: Comparison) -> DataTable:
 
 def figures_table(figures: Mapping[str, Any]) -> DataTable:
     """Figures with their 95 % intervals, where they have one."""
-    return DataTable(
-        "figures",
-        "All figures",
-        (
-            Column("Figure", list(figures), is_number=False),
-            Column("Value", [found.value for found in figures.values()], "{:.4f}".format),
-            Column("From", [found.low for found in figures.values()], "{:.4f}".format),
-            Column("To", [found.high for found in figures.values()], "{:.4f}".format),
-        ),
-    )
+    columns = []
+    for head, end in (("Value", "value"), ("From", "low"), ("To", "high")):
+        values = [getattr(found, end) for found in figures.values()]
+        texts = [
+            "" if value is None else figure_form(name)(value) for name, value in zip(figures, values, strict=True)
+        ]
+        columns.append(Column(head, values, texts=texts))
+    return DataTable("figures", "All figures", (Column("Figure", list(figures), is_number=False), *columns))

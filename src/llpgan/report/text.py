@@ -1,5 +1,7 @@
 """Figures and summaries as text."""
 
+from collections.abc import Callable
+
 from llpgan.evaluation import BagScores, Estimate
 from llpgan.report.content import BagFacts, ReportContent, ReportedBags
 
@@ -32,6 +34,14 @@ def keep_percent(text: str) -> str:
 def format_decimals(value: float) -> str:
     """Format with three decimals."""
     return f"{value:.3f}"
+
+
+_NOT_SHARES = ("AUC", "log loss", "Brier", "bag cross-entropy", "classes per set")
+
+
+def figure_form(name: str) -> Callable[[float], str]:
+    """How a figure of an evaluation is written: in per cent if it is a share, else with three decimals."""
+    return format_decimals if name.startswith(_NOT_SHARES) else format_percent
 
 
 def format_percent_interval(estimate: Estimate) -> str:
