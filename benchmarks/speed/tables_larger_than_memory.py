@@ -30,6 +30,7 @@ import pyarrow as pa
 import pyarrow.parquet
 from numpy.typing import NDArray
 from rich.console import Console
+from sklearn.base import clone
 from sklearn.metrics import roc_auc_score
 
 from benchmarks.rows import RESULTS, Row, as_table, describe_versions, measure_rows, write_whole
@@ -43,7 +44,12 @@ from llpgan.utils.workers import is_first_process
 
 Array = NDArray[Any]
 N_ROWS, N_FEATURES, ROWS_A_BAG = 20_000_000, 20, 1_000
-N_RESAMPLES, N_ROUNDS = 10, 5
+MODELS: dict[str, LLPClassifier] = {
+    "BagLogistic": BagLogistic(n_resamples=10, random_state=0),
+    "BagBoosting": BagBoosting(max_rounds=5, random_state=0),
+    "BagLogistic of 3": BagLogistic(n_resamples=3, random_state=0),
+    "BagBoosting of 3": BagBoosting(max_rounds=3, n_models=3, random_state=0),
+}
 AT_MOST = 3_000  # megabytes
 N_JUDGED = 1_000_000
 SIZES, COUNTS, N_JUDGED_TOGETHER = (1_000_000, 10_000_000), (1, 2), 100_000
@@ -83,7 +89,7 @@ def write_store(folder: Path, n_rows: int) -> None:
 def measured(name: str, folder: Path) -> Row:
     warnings.simplefilter("ignore")
     bags = stores.open_store(folder / "store")
-    model = model_of(name)
+    model = clone(MODELS[name])
     started = time.perf_counter()
     model.fit_bags(bags)
     trained, peak = time.perf_counter() - started, peak_bytes()
@@ -229,7 +235,7 @@ def train_step(name: str, folder: Path) -> Row:
         "passes": round(sum(row["rows read"] for row in each) / int(folder.name), 1),
         "peak MB": max(row["peak MB"] for row in each),
         "processes": 2,
-        "settings": {key: repr(value) for key, value in model_of(name).get_params().items()},
+        "settings": {key: repr(value) for key, value in clone(MODELS[name]).get_params().items()},
     }
 
 
@@ -238,7 +244,7 @@ def predict_step(name: str, folder: Path) -> Row:
     out = folder / f"{name} predictions"
     shutil.rmtree(out, ignore_errors=True)
     predict(str(folder / name), str(folder / "rows"), out=str(out))
-    first = min(out.iterdir())
+    first = min(out.glob("*.parquet"))
     labels = np.load(folder / "labels.npy")
     probabilities = pa.parquet.read_table(first, columns=["p_yes"])["p_yes"].to_numpy()[: len(labels)]
     return {"AUC": round(float(roc_auc_score(labels, probabilities)), 4)}
@@ -246,10 +252,10 @@ def predict_step(name: str, folder: Path) -> Row:
 
 STEPS: dict[str, Callable[[Path], Row]] = {
     "from Parquet to a store": store_step,
-    "BagLogistic": partial(train_step, "BagLogistic"),
-    "BagLogistic, predictions": partial(predict_step, "BagLogistic"),
-    "BagBoosting": partial(train_step, "BagBoosting"),
-    "BagBoosting, predictions": partial(predict_step, "BagBoosting"),
+    "BagLogistic of 3": partial(train_step, "BagLogistic of 3"),
+    "BagLogistic of 3, predictions": partial(predict_step, "BagLogistic of 3"),
+    "BagBoosting of 3": partial(train_step, "BagBoosting of 3"),
+    "BagBoosting of 3, predictions": partial(predict_step, "BagBoosting of 3"),
 }
 
 
@@ -277,7 +283,7 @@ def train_on_one_core(name: str, folder: Path) -> Row:
     warnings.simplefilter("ignore")
     cores = sorted(os.sched_getaffinity(0))
     os.sched_setaffinity(0, {cores[int(os.environ["RANK"]) % len(cores)]})
-    bags, model, counts = stores.open_store(folder / "store"), model_of(name), count_reads()
+    bags, model, counts = stores.open_store(folder / "store"), clone(MODELS[name]), count_reads()
     started, started_cpu = time.perf_counter(), time.process_time()
     model.fit_bags(bags)
     seconds, cpu_seconds = time.perf_counter() - started, time.process_time() - started_cpu
@@ -294,12 +300,6 @@ def train_on_one_core(name: str, folder: Path) -> Row:
         "rows read": rows_read,
         "AUC": round(float(roc_auc_score(labels, found[:, 1])), 6),
     }
-
-
-def model_of(name: str) -> LLPClassifier:
-    if name == "BagLogistic":
-        return BagLogistic(n_resamples=N_RESAMPLES, random_state=0)
-    return BagBoosting(max_rounds=N_ROUNDS, random_state=0)
 
 
 if __name__ == "__main__":

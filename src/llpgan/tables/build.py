@@ -141,7 +141,10 @@ class TableSummary:
     def _number_bags(self, rows: Rows) -> PartBags:
         """The bags of rows; new ones get the next place."""
         of_row, ids = bag_keys(rows.table, self.spec.bag_columns(self.stream), rows.name, rows.number)
-        return PartBags(of_row, np.array([self._place.setdefault(bag, len(self._place)) for bag in ids]))
+        if not self._place.keys() >= set(ids):
+            for bag in ids:
+                self._place.setdefault(bag, len(self._place))
+        return PartBags(of_row, np.fromiter(map(self._place.__getitem__, ids), np.int64, len(ids)))
 
     def finish(self) -> None:
         """Order the bags, once all rows are added; refuse weights that are all zero, or those of a bag."""

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from llpgan.bags.checks import (
@@ -73,11 +74,16 @@ def _key(
     codes = column.combine_chunks() if pa.types.is_dictionary(column.type) else column.dictionary_encode()
     codes = codes.combine_chunks() if isinstance(codes, pa.ChunkedArray) else codes
     used, index = np.unique(np.asarray(codes.indices), return_inverse=True)
-    ids = np.array(codes.dictionary.take(pa.array(used)).to_pylist(), dtype=object)
-    order = np.argsort(ids, kind="stable")
+    ids = codes.dictionary.take(pa.array(used))
+    if pa.types.is_integer(ids.type) or pa.types.is_string(
+        ids.type
+    ):  # Arrow sorts them as Python does, and quicker
+        order = np.asarray(pc.sort_indices(ids)).astype(np.int64)
+    else:
+        order = np.argsort(np.array(ids.to_pylist(), dtype=object), kind="stable")
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
-    return rank[index], tuple(ids[order].tolist())
+    return rank[index], tuple(ids.take(pa.array(order)).to_pylist())
 
 
 @dataclass(frozen=True)

@@ -55,7 +55,8 @@ __all__ = ["StoredInstances", "is_store", "open_store", "store_bags", "store_tab
 
 
 Index = NDArray[np.int64]
-_BUFFER_BYTES = 2**27  # the more, the longer the pieces that are written
+_BUFFER_BYTES, _MOST_BUFFER_BYTES = 2**27, 2**29  # the more, the longer the pieces that are written
+_ROWS_A_PIECE = 64  # of a bag, on average; shorter ones take long
 _GATHERED_BYTES = 2**23
 
 
@@ -98,7 +99,8 @@ class SortingWriter:
             raise OSError(
                 f"{path.parent}: the store takes {n_bytes / 1e9:.2f} GB, but only {free / 1e9:.2f} GB are free"
             )
-        capacity = min(n_rows, max(1, _BUFFER_BYTES // self.row_bytes))
+        wanted = min(_MOST_BUFFER_BYTES, len(sizes) * _ROWS_A_PIECE * self.row_bytes)
+        capacity = min(n_rows, max(1, max(_BUFFER_BYTES, wanted) // self.row_bytes))
         self.waiting = np.empty((capacity, *shape), dtype)
         self.bag_index = np.empty(capacity, dtype=np.int64)
         self.n_waiting = 0

@@ -34,6 +34,7 @@ def in_small_parts(monkeypatch):
     monkeypatch.setattr(rows, "_EVEN", 64)
     monkeypatch.setattr(csv_blocks, "_BLOCK_BYTES", 5000)
     monkeypatch.setattr(external_sort, "_BUFFER_BYTES", 20_000)
+    monkeypatch.setattr(external_sort, "_ROWS_A_PIECE", 1)
     monkeypatch.setattr(external_sort, "_GATHERED_BYTES", 3000)
 
 
@@ -297,7 +298,7 @@ warnings.simplefilter("ignore")
 from llpgan.tables import store as external_sort
 from llpgan.tables.store import store_tables
 write = external_sort.SortingWriter._write_waiting
-external_sort._BUFFER_BYTES = 20_000
+external_sort._BUFFER_BYTES, external_sort._ROWS_A_PIECE = 20_000, 1
 external_sort.SortingWriter._write_waiting = lambda self: (write(self), os.kill(os.getpid(), 9))
 store_tables("people.parquet", "store", "results.parquet", bag="state")
 """
