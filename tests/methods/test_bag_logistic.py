@@ -77,7 +77,7 @@ def test_the_slope_is_the_losss(three_classes, bags, rng):
 def test_searches_side_by_side_are_those_of_scipy(bags, rng):
     weights = rng.multinomial(bags.n_bags, np.full(bags.n_bags, 1 / bags.n_bags), size=4) / bags.n_bags
     losses = losses_of(bags, weights, penalty=1e-3)
-    found = minimize_side_by_side(losses, np.zeros((4, bags.instances.shape[1] + 1)), tol=1e-4)
+    found = minimize_side_by_side(losses, np.zeros((4, bags.instances.shape[1] + 1)), tol=1e-4).points
     options = {"gtol": 1e-4, "ftol": 0.0}
     for number, alone in enumerate(found):
         only = np.array([number])

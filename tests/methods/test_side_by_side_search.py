@@ -13,7 +13,7 @@ def test_each_search_takes_the_steps_that_it_takes_alone(rng):
     """In a curved valley, where line searches are long; scipy stops at the same points."""
     start = rng.normal(size=(6, 4))
     for tol in (1.0, 1e-2, 1e-6):
-        found = minimize_side_by_side(rosenbrock, start, tol=tol)
+        found = minimize_side_by_side(rosenbrock, start, tol=tol).points
         for point, alone in zip(found, start, strict=True):
             options = {"gtol": tol, "ftol": 0.0}
             expected = minimize(rosen, alone, jac=rosen_der, method="L-BFGS-B", options=options).x
@@ -22,7 +22,7 @@ def test_each_search_takes_the_steps_that_it_takes_alone(rng):
 
 def test_searches_end_after_so_many_steps(rng):
     start = rng.normal(size=(3, 4))
-    found = minimize_side_by_side(rosenbrock, start, tol=1e-6, max_iterations=5)
+    found = minimize_side_by_side(rosenbrock, start, tol=1e-6, max_iterations=5).points
     expected = [
         minimize(rosen, x, jac=rosen_der, method="L-BFGS-B", options={"maxiter": 5, "gtol": 1e-6}).x for x in start
     ]
@@ -30,7 +30,9 @@ def test_searches_end_after_so_many_steps(rng):
 
 
 def test_a_search_that_begins_at_its_minimum_stays_there():
-    np.testing.assert_array_equal(minimize_side_by_side(rosenbrock, np.ones((1, 3)), tol=1e-8), np.ones((1, 3)))
+    np.testing.assert_array_equal(
+        minimize_side_by_side(rosenbrock, np.ones((1, 3)), tol=1e-8).points, np.ones((1, 3))
+    )
 
 
 def test_a_function_that_is_not_finite_ahead_ends_the_search():
@@ -38,7 +40,7 @@ def test_a_function_that_is_not_finite_ahead_ends_the_search():
         values = np.where(points[:, 0] > 0.1, np.nan, -points[:, 0])
         return values, np.full_like(points, -1.0)
 
-    assert minimize_side_by_side(walled, np.zeros((1, 1)), tol=1e-8) == pytest.approx(0)
+    assert minimize_side_by_side(walled, np.zeros((1, 1)), tol=1e-8).points == pytest.approx(0)
 
 
 @pytest.mark.parametrize("step", [1e-6, 0.3, 2.0, 50.0])

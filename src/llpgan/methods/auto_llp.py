@@ -20,12 +20,14 @@ from llpgan.methods.refinement import mixture_weights
 from llpgan.utils.arrays import Array
 from llpgan.utils.workers import find_workers, train_together
 
-_LEAST_RESAMPLES, _TIMED_RESAMPLES = 3, 10  # side by side, one resample alone takes as long as several
-_SHARE_FOR_TREES, _LEAST_SECONDS = 2 / 3, 1e-3  # of the time limit
+_TIMED_RESAMPLES = 10  # side by side; one resample alone takes as long as several
+_SHARE_FOR_TREES = 2 / 3  # of the time limit
+_LEAST_SECONDS, _LEAST_IF_NEEDED = 1e-3, 1.0  # of a part
 _FEWEST_BAGS = 10  # for trees, under covariate shift
 _FOR_FEW_BAGS = {"n_resamples": 20, "tol": 1e-3}  # a search that ends early does not get to their noise
 _TREES_UNDER_LABEL_SHIFT = 2 / 3
 _COST_OF_REFINEMENT = 150  # resamples that take as long, on few and on many bags
+_FEWEST_TO_REFINE = 20  # resamples
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -49,8 +51,8 @@ class AutoLLP(LLPClassifier):
     ----------
     time_limit : float, default=300.0
         How many seconds training may take. Trees stop growing after two thirds of it. The linear model is refined
-        if the remaining time allows it, gets the number of resamples that it allows, and is left out if that is
-        fewer than three. ``chosen_`` says what was left out. None means no limit.
+        if the remaining time allows it, and gets the number of resamples that it allows. It is left out if there
+        is not even time for ten. ``chosen_`` says what was left out. None means no limit.
     random_state : int, RandomState instance or None, default=None
         Controls the randomness of the methods. Pass an integer for the same result in every call, unless the time
         limit ends training.
@@ -181,18 +183,26 @@ def _usual_linear(bags: Bags, seed: int) -> BagLogistic:
 def _fit_in_time(
     linear: BagLogistic, bags: Bags, deadline: float, *, needed: bool
 ) -> tuple[LLPClassifier, float] | None:
-    """Train with refinement and as many resamples as there is time for; None if for few, unless needed."""
+    """Train with refinement and as many resamples as there is time for; None if there is none, unless needed."""
     if np.isfinite(deadline):
         clock = find_workers().from_first  # of several workers, the clock of the first one counts
-        if clock(time.perf_counter) >= deadline and not needed:
+        remaining = clock(lambda: deadline - time.perf_counter())
+        if remaining <= 0 and not needed:
             return None
-        _, seconds = _fit_part(clone(linear).set_params(n_resamples=_TIMED_RESAMPLES, refine=False), bags)
-        n_possible = clock(lambda: int(_TIMED_RESAMPLES * max(0.0, deadline - time.perf_counter()) / seconds))
-        if n_possible < _LEAST_RESAMPLES and not needed:
+        few = clone(linear).set_params(n_resamples=_TIMED_RESAMPLES, refine=False)
+        least = _LEAST_IF_NEEDED if needed else _LEAST_SECONDS
+        timed = _fit_part(few.set_params(time_limit=max(least, remaining / 2)), bags)
+        if few.is_out_of_time_ and not needed:
             return None
-        if n_possible < linear.n_resamples + _COST_OF_REFINEMENT:
+        remaining = clock(lambda: deadline - time.perf_counter())
+        n_possible = clock(lambda: int(_TIMED_RESAMPLES * max(0.0, remaining) / timed[1]))
+        if n_possible <= _TIMED_RESAMPLES:
+            return timed
+        if linear.refine and n_possible >= _FEWEST_TO_REFINE + _COST_OF_REFINEMENT:
+            n_possible -= _COST_OF_REFINEMENT
+        else:
             linear.set_params(refine=False)
-        linear.set_params(n_resamples=max(1, min(linear.n_resamples, n_possible)))
+        linear.set_params(n_resamples=min(linear.n_resamples, n_possible), time_limit=remaining)
     return _fit_part(linear, bags)
 
 
@@ -212,11 +222,10 @@ def _weigh_parts(models: list[Any], bags: Bags) -> tuple[Array, list[float | Non
 
 def _describe_left_out(model: LLPClassifier, usual: BagLogistic) -> str | None:
     """What the time limit left out of a method; None if nothing."""
-    if getattr(model, "is_out_of_time_", False):
-        return "stopped growing by the time limit"
-    if not isinstance(model, type(usual)):
-        return None
-    left_out = []
+    is_linear = isinstance(model, type(usual))
+    if not is_linear:
+        return "stopped growing by the time limit" if model.is_out_of_time_ else None
+    left_out = ["the last steps"] if model.is_out_of_time_ else []
     if model.n_resamples < usual.n_resamples:
         left_out.append(f"{model.n_resamples} of {usual.n_resamples} resamples")
     if usual.refine and not model.refine:

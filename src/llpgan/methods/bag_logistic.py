@@ -1,5 +1,6 @@
 """BagLogistic: logistic regression by the cross-entropy of bags."""
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
@@ -106,6 +107,8 @@ _MEMORY_IN_ROWS = 40  # numbers that a search keeps for each weight
 _ROWS_AT_ONCE = 2**12  # of predictions
 _ANY_SUM = 0.01  # proportions were checked before
 _N_PARTS, _FEWEST_BAGS = 5, 10  # of bags that are held out, and the bags that there must be for it
+_SHARE_FOR_STARTS = 0.5  # of the time limit, before refinement
+_LEAST_SECONDS = 1e-3
 _FAR = 1e8  # limits from zero, where nothing changes any more
 
 
@@ -144,6 +147,9 @@ class BagLogistic(ClassicalClassifier):
         better, else the mean of the classifiers with and without refinements, with weights that match these bags.
         This needs at least ten bags. A ``Refinement`` is used in any case; of several, the
         best on held-out bags if it is better at all.
+    time_limit : float, default=None
+        The number of seconds after which no further step of a search ends. The classifiers are then those that the
+        searches have reached. None means no limit.
     {tol: 1e-4}
     {random_state: the bootstrap samples of the bags, and the held-out parts}
     {inherited}
@@ -159,6 +165,8 @@ class BagLogistic(ClassicalClassifier):
         each refinement.
     held_out_means_ : ndarray of shape (n_bags, n_classes)
         The mean prediction of each training bag by classifiers that have not seen it. NaN if all have.
+    is_out_of_time_ : bool
+        Whether the time limit ended a search before its refinement.
     {inherited}
 
     See Also
@@ -186,6 +194,7 @@ class BagLogistic(ClassicalClassifier):
     limit: float | None = 3.0
     n_components: int | None = None
     refine: bool | Refinement | Sequence[Refinement] = False
+    time_limit: float | None = None
     tol: float = 1e-4
     random_state: int | np.random.RandomState | None = None
 
@@ -200,6 +209,7 @@ class BagLogistic(ClassicalClassifier):
         "limit": [Interval(Real, 0, None, closed="neither"), None],
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
         "refine": ["boolean", Refinement, tuple, list],
+        "time_limit": [Interval(Real, 0, None, closed="neither"), None],
         "tol": [Interval(Real, 0, None, closed="neither")],
         "random_state": ["random_state"],
     }
@@ -220,34 +230,41 @@ class BagLogistic(ClassicalClassifier):
         """
         if isinstance(self.refine, tuple | list) and not all(isinstance(each, Refinement) for each in self.refine):
             raise ValueError(f"refine must be True, False, a Refinement or several of them, got {self.refine!r}")
+        deadline = np.inf if self.time_limit is None else time.perf_counter() + self.time_limit
         bags = self._start(bags)
         self._learn_scales(bags)
         if self.n_components is not None and np.prod(bags.instances.shape[1:]) > self.n_components:
-            self._fit_components(bags, self.n_components)
+            self._fit_components(bags, self.n_components, deadline)
             return self._finish(bags)
         blocks = bag_blocks(bags, self._rows)
         random = find_workers().from_first(lambda: check_random_state(self.random_state))
         with one_blas_thread():
             if self.refine and bags.n_bags >= _FEWEST_BAGS:
-                self._fit_refined(bags, blocks, random)
+                self._fit_refined(bags, blocks, random, deadline)
             else:
-                self._fit_plain(bags, blocks, random)
+                self._fit_plain(bags, blocks, random, deadline)
         return self._finish(bags)
 
-    def _fit_plain(self, bags: Bags, blocks: list[BagBlock], random: np.random.RandomState) -> None:
+    def _fit_plain(
+        self, bags: Bags, blocks: list[BagBlock], random: np.random.RandomState, deadline: float
+    ) -> None:
         """Average the classifiers of bootstrap samples; refine their mean if asked for with too few bags."""
         draws: Array = np.ones((1, bags.n_bags))  # without resamples, each bag once
         if self.n_resamples > 0:
             draws = random.multinomial(bags.n_bags, np.full(bags.n_bags, 1 / bags.n_bags), size=self.n_resamples)
-        points = self._solve(bags, blocks, draws)
+        points = self._solve(bags, blocks, draws, deadline)
         self.refinement_: Refinement | tuple[Refinement, ...] | None = None
         self.held_out_means_ = _means_of_unseen(bags, blocks, points, draws == 0)
         if isinstance(self.refine, Refinement):
-            (points,) = refine_linear(bags, blocks, points.mean(axis=0, keepdims=True), [], [self.refine])
+            (points,) = refine_linear(
+                bags, blocks, points.mean(axis=0, keepdims=True), [], [self.refine], deadline
+            )
             self.refinement_, self.held_out_means_ = self.refine, np.full_like(bags.proportions, np.nan)
         self._keep(points, None)
 
-    def _fit_refined(self, bags: Bags, blocks: list[BagBlock], random: np.random.RandomState) -> None:
+    def _fit_refined(
+        self, bags: Bags, blocks: list[BagBlock], random: np.random.RandomState, deadline: float
+    ) -> None:
         """Average classifiers that were refined without a part of the bags each, and one that has seen all."""
         parts = [np.sort(part) for part in np.array_split(random.permutation(bags.n_bags), _N_PARTS)]
         n_each = max(1, -(-self.n_resamples // _N_PARTS))
@@ -258,7 +275,8 @@ class BagLogistic(ClassicalClassifier):
         if self.n_resamples > 0:
             samples = [random.multinomial(bags.n_bags, some / some.sum(), size=n_each) for some in shown]
             draws = np.concatenate(samples)
-        points = self._solve(bags, blocks, draws)
+        now = time.perf_counter()
+        points = self._solve(bags, blocks, draws, now + _SHARE_FOR_STARTS * (deadline - now))
         starts = points.reshape(_N_PARTS, -1, *points.shape[1:])
         refined = choose_refined(
             bags,
@@ -266,6 +284,7 @@ class BagLogistic(ClassicalClassifier):
             starts,
             parts,
             None if isinstance(self.refine, bool | np.bool_) else self.refine,
+            deadline,
         )
         self.refinement_, self.held_out_means_ = refined.refinement, refined.held_out_means
         self._keep(refined.points, refined.weights)
@@ -274,7 +293,7 @@ class BagLogistic(ClassicalClassifier):
         self.weights_ = weights
         self.models_ = [Linear(each[:, :-1], each[:, -1]) for each in points]
 
-    def _solve(self, bags: Bags, blocks: list[BagBlock], draws: Array) -> Array:
+    def _solve(self, bags: Bags, blocks: list[BagBlock], draws: Array, deadline: float) -> Array:
         """(draws, outputs, features + 1): the classifier of each draw, as many at a time as memory allows."""
         total = bags.n_bags if bags.bag_weights is None else bags.bag_weights.sum()
         weights = (draws if bags.bag_weights is None else draws * bags.bag_weights) / total
@@ -283,14 +302,16 @@ class BagLogistic(ClassicalClassifier):
         rows = find_workers().largest(np.array([max(block.sizes.sum() for block in blocks)]))[0]
         largest = int(rows) + _MEMORY_IN_ROWS * n_features
         at_once = max(1, _NUMBERS_AT_ONCE // (n_outputs * largest))
-        points = np.zeros((len(draws), n_outputs * (n_features + 1)))
+        points, self.is_out_of_time_ = np.zeros((len(draws), n_outputs * (n_features + 1))), False
         for first in range(0, len(draws), at_once):
-            some = slice(first, first + at_once)
+            some, now = slice(first, first + at_once), time.perf_counter()
+            until = now + (deadline - now) * min(1.0, at_once / (len(draws) - first))
             loss = BagCrossEntropies(bags, blocks, weights[some], 1 / (self.C * total))
-            points[some] = minimize_side_by_side(loss, points[some], tol=self.tol)
+            found = minimize_side_by_side(loss, points[some], tol=self.tol, deadline=until)
+            points[some], self.is_out_of_time_ = found.points, self.is_out_of_time_ or found.is_out_of_time
         return points.reshape(len(draws), n_outputs, -1)
 
-    def _fit_components(self, bags: Bags, n_components: int) -> None:
+    def _fit_components(self, bags: Bags, n_components: int, deadline: float) -> None:
         """Fit a copy to principal components, and write its classifiers in terms of all columns."""
         mean, directions = principal_components(bags.instances, self._rows, n_components)
         reduced = np.empty((len(bags.instances), directions.shape[1]), dtype=np.float32)
@@ -299,6 +320,8 @@ class BagLogistic(ClassicalClassifier):
             reduced[some] = (self._rows(bags.instances[some]) - mean) @ directions
         few = replace(bags, instances=reduced, features=None, encoder=None, tolerance=_ANY_SUM)
         copy = clone(self).set_params(n_components=None, standardize=False)
+        if self.time_limit is not None:
+            copy.time_limit = max(_LEAST_SECONDS, deadline - time.perf_counter())
         with collect_trial_warnings():
             copy.fit_bags(few)
         self.models_ = []
@@ -306,7 +329,7 @@ class BagLogistic(ClassicalClassifier):
             weights = model.weights @ directions.T
             self.models_.append(Linear(weights, model.intercept - weights @ mean))
         self.weights_, self.refinement_ = copy.weights_, copy.refinement_
-        self.held_out_means_ = copy.held_out_means_
+        self.held_out_means_, self.is_out_of_time_ = copy.held_out_means_, copy.is_out_of_time_
 
     def _rows(self, instances: Array) -> Array:
         """(n, d): the features of any instances."""

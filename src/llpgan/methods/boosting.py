@@ -1,12 +1,10 @@
 """Boosting rounds on bags: the losses, and the choice of the number of rounds."""
 
-import operator
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from tempfile import TemporaryFile, gettempdir
 from typing import IO, Protocol, cast
@@ -547,8 +545,7 @@ def boost(
                     break
             now = time.perf_counter()
             longest, last = max(longest, now - last), now
-            if np.isfinite(deadline):
-                is_out_of_time = workers.from_first(partial(operator.gt, now + longest, deadline))
+            is_out_of_time = workers.is_late(now + longest, deadline)
         n_rounds = int(np.argmin(course)) if parts else n_grown
         found = workers.divide(lambda model: (model.as_text(n_rounds), model.gains(n_rounds)), models)
         return Ensemble(

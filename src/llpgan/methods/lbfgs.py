@@ -1,11 +1,13 @@
 """L-BFGS for many problems side by side."""
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from llpgan.utils.arrays import Array
+from llpgan.utils.workers import find_workers
 
 DECREASE = 1e-3  # of the value, at least this share of what the first slope promises
 FLATTER = 0.9  # at most this share of the first slope may be left
@@ -172,7 +174,9 @@ _ROUNDING = 16 * float(np.finfo(np.float64).eps)  # of a value, relative to it
 _MOST_TRIALS = 20  # of a step, before the memory is dropped
 
 
-def minimize_side_by_side(functions: Functions, start: Array, *, tol: float, max_iterations: int = 2000) -> Array:
+def minimize_side_by_side(
+    functions: Functions, start: Array, *, tol: float, max_iterations: int = 2000, deadline: float = np.inf
+) -> "Searches":
     """Minimise each of several smooth functions from its own start.
 
     Every function is searched as if it were alone, with separate steps; only the evaluations are shared. A search
@@ -189,11 +193,13 @@ def minimize_side_by_side(functions: Functions, start: Array, *, tol: float, max
         The largest slope that counts as zero.
     max_iterations : int, default=2000
         How many steps a search may take.
+    deadline : float, default=inf
+        The time, by ``time.perf_counter``, after which no evaluation should end.
 
     Returns
     -------
-    array of shape (n_functions, n)
-        The minima.
+    Searches
+        With the minima, ``points`` of shape (n_functions, n), and whether a deadline ended a search.
 
     Examples
     --------
@@ -201,13 +207,13 @@ def minimize_side_by_side(functions: Functions, start: Array, *, tol: float, max
     >>> def squares(points, which):
     ...     away = points - centres[which]
     ...     return (away**2).sum(axis=1), 2 * away
-    >>> minimize_side_by_side(squares, np.zeros((2, 2)), tol=1e-8).round(6)
+    >>> minimize_side_by_side(squares, np.zeros((2, 2)), tol=1e-8).points.round(6)
     array([[ 1.,  2.],
            [ 3., -4.]])
     """
     searches = Searches(functions, np.array(start, np.float64), tol)
-    searches.run(max_iterations)
-    return searches.points
+    searches.run(max_iterations, deadline=deadline)
+    return searches
 
 
 class Searches:
@@ -216,8 +222,11 @@ class Searches:
     def __init__(self, functions: Functions, start: Array, tol: float) -> None:
         self._functions, self._tol = functions, tol
         n_searches, n = start.shape
-        self.points = start
+        self.points, started = start, time.perf_counter()
         self._values, self._slopes = functions(start, np.arange(n_searches))
+        self._longest = time.perf_counter() - started  # of the evaluations so far
+        #: Whether a deadline ended a search.
+        self.is_out_of_time = False
         self._moves, self._turns = np.zeros((2, n_searches, _MEMORY, n))  # newest last
         self._inverse = np.zeros((n_searches, _MEMORY))  # 1 / (move · turn); zero where nothing is remembered
         self._scale = np.ones(n_searches)
@@ -226,14 +235,22 @@ class Searches:
         self._ended, self._n_taken = np.zeros(n_searches, bool), np.zeros(n_searches, np.int64)
         self._n_trials, self._searches = np.zeros(n_searches, np.int64), dict[int, WolfeSearch]()
 
-    def run(self, most: int, which: Array | None = None) -> None:
-        """Search until each has taken ``most`` steps in all, or has ended; some of them, or all if None."""
+    def run(self, most: int, which: Array | None = None, deadline: float = np.inf) -> None:
+        """Search until each has taken ``most`` steps in all, or has ended; some of them, or all if None.
+
+        No evaluation begins that would not end before the deadline, a time of ``time.perf_counter``.
+        """
         which = np.arange(len(self.points)) if which is None else which
         active = which[self._are_steep(which) & (self._n_taken[which] < most) & ~self._ended[which]]
         self._turn(active)
         while len(active):
+            started = time.perf_counter()
+            if find_workers().is_late(started + self._longest, deadline):
+                self.is_out_of_time = True
+                return
             trial = self.points[active] + self._steps[active, None] * self._directions[active]
             values, slopes = self._functions(trial, active)
+            self._longest = max(self._longest, time.perf_counter() - started)
             taken, dropped = self._judge_steps(
                 active, values, np.einsum("ij,ij->i", slopes, self._directions[active])
             )

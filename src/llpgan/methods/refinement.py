@@ -18,6 +18,7 @@ bag, up to terms that do not grow with the bag: maximum likelihood for exact cou
 cost less: the classes are assumed to be clusters of the features.
 """
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -133,6 +134,7 @@ def refine_linear(
     starts: Array,
     held_out: Sequence[Array],
     candidates: Sequence[Refinement],
+    deadline: float = np.inf,
 ) -> list[Array]:
     """Refine linear classifiers with each of several settings, all at once.
 
@@ -148,6 +150,8 @@ def refine_linear(
         The bags of each part.
     candidates : sequence of Refinement
         The settings.
+    deadline : float, default=inf
+        The time, by ``time.perf_counter``, after which no step should end.
 
     Returns
     -------
@@ -178,16 +182,19 @@ def refine_linear(
     searches = Searches(loss, np.tile(starts.reshape(n_chains, -1), (len(candidates), 1)), _TOL)
     found = []
     for k, candidate in enumerate(candidates):
-        which = np.flatnonzero(number == k)
+        which, now = np.flatnonzero(number == k), time.perf_counter()
+        until = now + (deadline - now) / (len(candidates) - k)
         if candidate.small_steps:
-            found.append(take_small_steps(loss, starts.reshape(n_chains, -1), which, candidate))
+            found.append(take_small_steps(loss, starts.reshape(n_chains, -1), which, candidate, until))
         else:
-            searches.run(candidate.rounds, which)
+            searches.run(candidate.rounds, which, until)
             found.append(searches.points[which])
     return [points.reshape(starts.shape) for points in found]
 
 
-def take_small_steps(loss: "TiltedCrossEntropies", points: Array, which: Array, refinement: Refinement) -> Array:
+def take_small_steps(
+    loss: "TiltedCrossEntropies", points: Array, which: Array, refinement: Refinement, deadline: float = np.inf
+) -> Array:
     """Lower the losses of some classifiers, each time by the minimum of an upper bound.
 
     Parameters
@@ -200,6 +207,8 @@ def take_small_steps(loss: "TiltedCrossEntropies", points: Array, which: Array, 
         The numbers of their losses.
     refinement : Refinement
         With the number of steps and the penalty.
+    deadline : float, default=inf
+        The time, by ``time.perf_counter``, after which no step should end.
 
     Returns
     -------
@@ -210,9 +219,14 @@ def take_small_steps(loss: "TiltedCrossEntropies", points: Array, which: Array, 
     penalties = np.full(len(curvature), refinement.penalty)
     penalties[-1] = 0
     factor = cho_factor(curvature + np.diag(penalties + _RIDGE * np.trace(curvature)))
+    longest = 0.0
     for _ in range(refinement.rounds):
+        started = time.perf_counter()
+        if find_workers().is_late(started + longest, deadline):
+            break
         slopes = loss(points, which, close=_NEARLY)[1].reshape(-1, len(curvature))
         points = points - cho_solve(factor, slopes.T).T.reshape(points.shape)
+        longest = max(longest, time.perf_counter() - started)
     return points
 
 
@@ -222,6 +236,7 @@ def choose_refined(
     starts: Array,
     held_out: Sequence[Array],
     candidates: Refinement | Sequence[Refinement] | None = None,
+    deadline: float = np.inf,
 ) -> Refined:
     """Refine linear classifiers as held-out bags suggest it, and calibrate them.
 
@@ -248,15 +263,21 @@ def choose_refined(
         The bags of each part.
     candidates : Refinement or sequence of Refinement, default=None
         What to choose from; a single one is used in any case. None means :data:`CANDIDATES`.
+    deadline : float, default=inf
+        The time, by ``time.perf_counter``, after which no step of a search should end.
     """
     features, of_rows = _sample(bags, blocks)
+    started = time.perf_counter()
     plain, means, before = _fit_temperature(bags, blocks, starts, held_out, features, of_rows)
+    deadline -= time.perf_counter() - started  # calibration takes no longer after refinement
     agreement = _agreement([predict_classes(features, some).mean(axis=2) for some in plain])
     each = np.concatenate([starts.mean(axis=1), starts.mean(axis=(0, 1))[None]])
     is_given, least = isinstance(candidates, Refinement), _CLEARLY if candidates is None else 0.0
     tried = [candidates] if isinstance(candidates, Refinement) else candidates or CANDIDATES
     n_first = _FIRST_PARTS if bags.n_bags >= _MANY_BAGS and len(tried) > 1 else len(each)
-    first = refine_linear(bags, blocks, each[:n_first], held_out[:n_first], tried)
+    now = time.perf_counter()
+    until = deadline if n_first == len(each) else now + (deadline - now) / 2
+    first = refine_linear(bags, blocks, each[:n_first], held_out[:n_first], tried, until)
     best, most, close = None, -np.inf, []
     for number, found in enumerate(first):
         points, _, losses = _fit_temperature(bags, blocks, found[:, None], held_out[:n_first], features, of_rows)
@@ -273,7 +294,7 @@ def choose_refined(
     complete = [first[number] for number in chosen]
     if chosen and n_first < len(each):
         rest = refine_linear(
-            bags, blocks, each[n_first:], held_out[n_first:], [tried[number] for number in chosen]
+            bags, blocks, each[n_first:], held_out[n_first:], [tried[number] for number in chosen], deadline
         )
         complete = [np.concatenate(pair) for pair in zip(complete, rest, strict=True)]
     mixed = [Refined(None, plain.reshape(-1, *plain.shape[2:]), None, means)]

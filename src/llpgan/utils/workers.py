@@ -74,6 +74,10 @@ class Workers:
         """What the first worker makes."""
         return make()
 
+    def is_late(self, ready: float, deadline: float) -> bool:
+        """Whether what will be ready at a time misses a deadline, by the clock of the first worker."""
+        return bool(np.isfinite(deadline)) and self.from_first(lambda: ready > deadline)
+
     def divide(self, work: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
         """What becomes of each item; the worker ``i % count`` does the work of item i."""
         return [work(item) for item in items]
