@@ -37,6 +37,19 @@ BAD = {
     ),
     "an empty output": ([*FIT, "--out", ""], "--out is an empty text: a path would be right"),
     "an empty folder": (["store", "people.csv", *BAGS, "--to", " "], "--to is an empty text"),
+    "a coverage of 0": (["predict", "none", "none.csv", "--coverage", "0"], "--coverage must be a number between"),
+    "a coverage of 90": (
+        ["evaluate", "none", "none.csv", "--coverage", "90"],
+        "--coverage must be a number between",
+    ),
+    "a threshold of 2": (
+        ["predict", "none", "none.csv", "--threshold", "no=2"],
+        "threshold of 'no' must be between",
+    ),
+    "two thresholds": (
+        ["predict", "no", "no.csv", "--threshold", "a=0.2,a=0.3"],
+        "names a class twice (--threshold)",
+    ),
     "no options": (
         [*FIT, "--config", "list.yaml"],
         "--config: list.yaml holds no options: lines such as bag: state",

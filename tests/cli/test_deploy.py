@@ -143,6 +143,10 @@ BAD_INPUTS = {
     "monitor model {now} --history .": "name a file of JSON lines (--history)",
     "monitor model {now} --history a.html --html a.html": "(--history) (--html): name a file for each output",
     "monitor model {now} --history now.csv": "now.csv is an input",
+    "monitor model {now} --history /dev/full": "/dev/full is no file: name a file of JSON lines (--history)",
+    "monitor model {now} --history now.csv/h.jsonl": "now.csv/h.jsonl cannot be written: ",
+    "monitor model {now} --history now.csv/h.jsonl --coverage 1": "--coverage must be a number between 0 and 1",
+    "monitor other {now} --history levels.jsonl": "is of another model, which predicts otherwise",
     "monitor model {now} --html page.txt": "page.txt: the page is written to a file that ends in .html (--html)",
     "monitor with_sets {now} --history levels.jsonl --coverage 0.8": "give the same level (--coverage)",
     "conformalize model {sorted}": "a prediction set needs bags that were drawn at random",
@@ -155,6 +159,8 @@ BAD_INPUTS = {
 def test_bad_input_ends_in_one_line_that_names_the_option(folder, capsys, command):
     if not (folder / "levels.jsonl").exists():
         assert main.main(["monitor", "with_sets", *options("then"), "--history", "levels.jsonl"]) == 0
+        fit = ["fit", *options("then"), "--columns.drop", "id", "--method", "MeanMap", "--report", "false"]
+        assert main.main([*fit, "--out", "other"]) == 0
         ages = np.sort([row.split(",")[2] for row in (folder / "now.csv").read_text().split()[1:]])
         rows = "".join(f"{i},b{i // 16:03},{age}\n" for i, age in enumerate(ages))
         (folder / "sorted.csv").write_text("id,box,age\n" + rows)

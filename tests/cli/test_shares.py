@@ -167,6 +167,17 @@ def test_long_names_are_not_cut(tmp_path, monkeypatch, capsys):
     [
         (["--by", "county"], "(--by) cannot be used with counts"),
         (["--strata", "state"], "has no column 'state'"),
+        (
+            ["--strata", "county", "--exclude", "abstaind"],
+            "no outcome 'abstaind' (--exclude); there are 'dem', 'rep', 'abstained'. Did",
+        ),
+        (
+            ["--strata", "county", "--exclude", "dem,rep,abstained"],
+            "all outcomes are left out (--exclude): at least one must remain",
+        ),
+        (["--remainder", "dem"], "'dem' is no name for one more outcome: choose another (--remainder)"),
+        (["--remainder", ""], "'' is no name for one more outcome"),
+        (["--outcomes", "dem,dem"], "--outcomes names a column twice"),
         (["people.csv"], "there is one table, precincts.tab, and no model"),
     ],
 )
@@ -175,6 +186,11 @@ def test_mistakes_with_counts_are_named(options, message, tmp_path, monkeypatch,
     precincts(tmp_path)
     assert main.main([*COUNTS, *options]) == 1
     assert message in capsys.readouterr().err
+
+
+def test_an_empty_list_of_names_is_a_usage_error(capsys):
+    assert main.main(["shares", "precincts.tab", "--groups", ""]) == 2
+    assert "--groups: names are expected between commas, not an empty text" in capsys.readouterr().err
 
 
 @pytest.mark.filterwarnings("default:shares are those of the predictions")

@@ -35,7 +35,6 @@ from llpgan.utils.files import (
     output_file,
     output_if_named,
     refuse_input,
-    refuse_same_outputs,
 )
 
 
@@ -206,9 +205,8 @@ def monitor(
     inputs = [data, proportions, counts, *files_of_model(model)]
     if html is not None and Path(html).suffix.lower() != ".html":
         raise ValueError(f"{html}: the page is written to a file that ends in .html (html)")
-    if Path(history).is_dir():
-        raise IsADirectoryError(f"{history or 'an empty name'} is no file: name a file of JSON lines (history)")
-    refuse_same_outputs({"history": history, "html": html})
+    if Path(history).exists() and not Path(history).is_file():
+        raise FileExistsError(f"{history} is no file: name a file of JSON lines (history)")
     refuse_input(Path(history), inputs)
     check_between_0_and_1(coverage, "coverage", such_as=0.9)
     check_between_0_and_1(level, "level", such_as=0.05)

@@ -197,8 +197,6 @@ def evaluate(
     if coverage is not None:
         check_between_0_and_1(coverage, "coverage", such_as=0.9)
     read_threshold(threshold)  # an error before work starts
-    if label is None and proportions is None and counts is None:
-        raise ValueError("nothing to judge by: give a label, or a bag and its proportions or counts")
     inputs = [data, proportions, counts, *files_of_model(model)]
     outputs = [output_if_named(path, overwrite=overwrite, inputs=inputs) for path in (out, html)]
     with outputs[0] as aside, outputs[1] as page:

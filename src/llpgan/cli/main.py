@@ -212,9 +212,8 @@ def _arguments(name: str, function: Callable[..., Any], words: list[str]) -> dic
     for path in configs:
         refuse_bad_config(path)
     arguments = parse_arguments(name, function, words)
-    outputs: dict[str, Any] = {
-        name: arguments[name] for name in ("out", "to", "html", "differences") if name in arguments
-    }
+    options = ("out", "to", "history", "html", "differences")
+    outputs: dict[str, Any] = {name: arguments[name] for name in options if name in arguments}
     for path in outputs.values():
         if isinstance(path, str):
             refuse_input(Path(path), configs)
@@ -288,9 +287,10 @@ def _type_option(name: str, text: str) -> str:
         return text
     from llpgan.cli.options import collect_options
 
-    options = {option.name.rpartition(".")[2]: f"--{option.name}" for option in collect_options(function)}
+    named = (option for option in collect_options(function) if not option.is_positional)
+    options = {option.name.rpartition(".")[2]: f"--{option.name}" for option in named}
     return re.sub(
-        r"(\()(\w+)(\))|^()(\w+)( must be )",
+        r"(\()(\w+)(\))|^()(\w+)( must be | names | is an empty list|: )",
         lambda found: "".join(options.get(part, part) for part in found.groups(default="")),
         text,
     )

@@ -138,8 +138,10 @@ def read_names(value: Any) -> list[str] | None:
     if isinstance(value, str):
         try:
             listed = value.strip()  # which may also be written as in YAML, in brackets
-            listed = listed[1:-1] if listed.startswith("[") and listed.endswith("]") else listed
-            value = next(csv.reader([listed], skipinitialspace=True), [])
+            in_brackets = listed.startswith("[") and listed.endswith("]")
+            if not listed:
+                raise OptionError("names are expected between commas, not an empty text")
+            value = next(csv.reader([listed[1:-1] if in_brackets else listed], skipinitialspace=True), [])
         except csv.Error as error:
             raise OptionError(f"names are expected between commas, not {value!r}: {error}") from None
     elif not isinstance(value, Sequence):

@@ -199,7 +199,7 @@ def _load_model_once(model: str, digest: str, image: str | None, resize: bool) -
 def _predict_stream(model: LLPClassifier, stream: RowStream, options: _Options) -> Iterator[pa.Table]:
     """The predictions of all rows, part by part."""
     is_name = options.keep in stream.schema.names  # which may have a comma
-    names = [options.keep] if is_name else read_names(options.keep) or []
+    names = [options.keep] if is_name else read_names(options.keep or []) or []
     kept = [*([stream.image] if stream.image else []), *names]
     if options.coverage is not None:
         model.require_sets().select_thresholds(options.coverage)

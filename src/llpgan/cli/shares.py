@@ -15,7 +15,7 @@ from llpgan.cli.console import make_console
 from llpgan.cli.fit import find_weight, open_model, read_instances
 from llpgan.ecological import GroupCounts, GroupShares, shares_from_counts
 from llpgan.ecological.cells import AGGREGATION_BIAS
-from llpgan.ecological.model_shares import exclude_classes, shares_by_columns
+from llpgan.ecological.model_shares import check_excluded, exclude_classes, shares_by_columns
 from llpgan.ecological.shares import POOLED_BIAS, group_text
 from llpgan.persistence.model import files_of_model
 from llpgan.report import shares_page
@@ -148,6 +148,7 @@ def shares(
         raise ValueError(f"with the model {source}, a file of rows is needed too: llpgan shares MODEL DATA")
     with _open_outputs(outputs, overwrite, [data, proportions, counts, *files_of_model(source)]) as files:
         loaded, rows = open_model(source, data, image, resize, ids=() if bag is None else check_names(bag, "bag"))
+        check_excluded(exclude, loaded.classes_.tolist())
         weight = find_weight(loaded, rows, weight)
         spec = TableSpec(bag=bag, proportions=proportions, counts=counts, weight=weight, unmatched=unmatched)
         rows = matched_rows(rows, loaded.classes_, spec)
@@ -211,6 +212,7 @@ def _estimate_from_counts(
         strata=strata,
         covariates=covariates,
     )
+    check_excluded(exclude, counts.outcome_names or ())
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         complete = shares_from_counts(counts, aggregation_bias=aggregation_bias)

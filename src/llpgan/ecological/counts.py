@@ -213,6 +213,8 @@ class GroupCounts:
         for name in names:
             if name in groups:
                 raise ValueError(f"column {name!r} is named twice: (groups) and (outcomes) must be other columns")
+        if remainder is not None and (not remainder.strip() or remainder in names):
+            raise ValueError(f"{remainder!r} is no name for one more outcome: choose another (remainder)")
         in_strata = None if strata is None else _name_strata(read, _columns(strata, "strata"), file)
         unit_names = None if unit is None else _name_units(read, _columns(unit, "unit"), file, ids)
         if remainder is not None:

@@ -28,6 +28,7 @@ from llpgan.tables.build import matched_rows, row_weights
 from llpgan.tables.columns import missing_values, plain_values
 from llpgan.tables.spec import check_names
 from llpgan.utils.arrays import check_argument, check_one_per_row, is_missing
+from llpgan.utils.messages import did_you_mean
 
 Table = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -167,7 +168,7 @@ def shares_by_columns(
             if given is not None:
                 raise ValueError(
                     f"a column is named ({name}), but neither the proportions nor the counts of bags "
-                    f"(proportions, counts)"
+                    f"(proportions) (counts)"
                 )
         weights = row_weights(rows, weight)
         weights = np.ones(len(index)) if weights is None else weights
@@ -494,6 +495,16 @@ def _average_predictions(
     return GroupShares(
         tuple(groups), outcomes, sizes, shares, None, np.zeros_like(shares), np.ones_like(shares), unknown
     )
+
+
+def check_excluded(excluded: Sequence[Hashable], outcomes: Sequence[Hashable]) -> None:
+    """Refuse to leave out what is no outcome, or all outcomes; they may be named as text."""
+    texts = [str(name) for name in outcomes]
+    for name in excluded:
+        if str(name) not in texts:
+            raise ValueError(f"there is no outcome {str(name)!r} (exclude){did_you_mean(str(name), texts)}")
+    if {*map(str, excluded)} == {*texts}:
+        raise ValueError("all outcomes are left out (exclude): at least one must remain")
 
 
 def exclude_classes(shares: GroupShares, outcomes: Sequence[Hashable]) -> GroupShares:

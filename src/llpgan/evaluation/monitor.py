@@ -2,10 +2,12 @@
 
 import json
 import os
+import warnings
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from typing import Literal
 
@@ -26,6 +28,7 @@ LEAST_BAGS = 20
 _SMALLEST_DRIFT = 0.1  # standard deviations of a column; a smaller shift is not reported, however certain it is
 _MOST_DEGREES = 1e6
 _VERSION = 1
+_PROBED, _SAME_MODEL = 8, 1e-3  # instances, and how much their probabilities may differ between machines
 Status = Literal["quiet", "drift", "alarm"]
 #: Figures that raise an alarm, the direction that is worse, and their part of the error level.
 _ALARMS = {"accuracy": (-1, 0.5), "bag error": (1, 0.5), "coverage": (-1, 0.125)}
@@ -83,6 +86,9 @@ class Snapshot:
         The mean of each column of the instances, and the mean predicted probability of each class.
     spreads : dict of str to float
         The standard deviation of each of them over rows.
+    probe : list of float
+        What the model predicts for a few fixed instances, which shows whether looks are of one model. Empty in
+        histories of earlier versions.
     """
 
     time: str
@@ -94,6 +100,7 @@ class Snapshot:
     classes: dict[str, Figure]
     columns: dict[str, Figure]
     spreads: dict[str, float]
+    probe: list[float] = field(default_factory=list)
 
     def to_json(self) -> str:
         """Write the snapshot as one line of JSON.
@@ -133,7 +140,7 @@ class Snapshot:
                 look = cls(**content)
                 _refuse_damaged(look)
                 return look
-        except (KeyError, TypeError, AttributeError, ValueError) as error:
+        except (KeyError, TypeError, AttributeError, ValueError, OverflowError, RecursionError) as error:
             raise ValueError(
                 "it is no line of a history that llpgan monitor wrote: give another file, or remove the line"
             ) from error
@@ -143,10 +150,10 @@ class Snapshot:
 def _refuse_damaged(look: Snapshot) -> None:
     """Refuse a look whose figures cannot be compared."""
     figures = [*look.figures.values(), *look.classes.values(), *look.columns.values()]
-    numbers = np.array([[each.value, each.error, each.degrees] for each in figures] + [[0, 0, 1]])
-    spreads = np.array([*look.spreads.values(), 0.0])
-    if numbers.dtype.kind not in "if" or spreads.dtype.kind not in "if":
+    given = [[each.value, each.error, each.degrees] for each in figures]
+    if not all(type(number) in (int, float) for number in chain(*given, look.spreads.values(), look.probe)):
         raise TypeError("a figure is no number")
+    numbers, spreads = np.array([*given, [0, 0, 1]], dtype=float), np.array([*look.spreads.values(), 0.0])
     is_possible = np.isfinite(numbers).all() and (numbers[:, 1] >= 0).all() and (numbers[:, 2] > 0).all()
     if not is_possible or not np.isfinite(spreads).all() or (spreads < 0).any():
         raise ValueError("a figure is not finite, or its error is negative")
@@ -338,6 +345,11 @@ def _refuse_other_looks(looks: Sequence[Snapshot], now: Snapshot, where: str) ->
                     f"{where} is of another model: of its {what}, {min(there ^ here)!r} is "
                     f"{'unknown here' if min(there ^ here) in there else 'missing'}; use another history"
                 )
+        is_same = len(look.probe) in (0, len(now.probe)) and np.allclose(
+            look.probe or now.probe, now.probe, rtol=0, atol=_SAME_MODEL
+        )
+        if not is_same:
+            raise ValueError(f"{where} is of another model, which predicts otherwise: use another history")
         if (look.n_rows, look.classes, look.columns) == (now.n_rows, now.classes, now.columns):
             name = f"look {place}" if place else "the reference"
             raise ValueError(f"{where}: these bags are those of {name}, of {look.time}: give new ones")
@@ -382,7 +394,18 @@ def take_snapshot(model: LLPClassifier, bags: Bags, *, coverage: float = 0.9, ra
         classes={str(name): _mean_over_bags(shares[:, k], bags.totals) for k, name in enumerate(bags.classes)},
         columns={name: _mean_over_bags(means[:, j], bags.totals) for j, name in enumerate(names)},
         spreads={name: float(spread) for name, spread in zip(names, spreads, strict=True)},
+        probe=_probe(model),
     )
+
+
+def _probe(model: LLPClassifier) -> list[float]:
+    """What a model predicts for a few fixed instances of zeros and ones."""
+    rng = np.random.default_rng(0)
+    instances = rng.integers(2, size=(_PROBED, *model.instance_shape_)).astype(model.instance_type_)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # images of such values are dark
+        found = model.predict_encoded(instances)
+    return [round(value, 6) for value in found[:, 1:].ravel().tolist()]
 
 
 def compare_looks(looks: Sequence[Snapshot], *, level: float = LEVEL) -> MonitorReport:
@@ -431,8 +454,10 @@ def read_history(path: str | Path) -> list[Snapshot]:
         If a line is damaged.
     """
     looks = []
+    if Path(path).exists() and not Path(path).is_file():
+        raise ValueError(f"{path} is not a file of JSON lines, but a folder or a device: name another history")
     try:
-        lines = Path(path).read_text(encoding="utf-8").splitlines()
+        lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
     except UnicodeDecodeError as error:
         raise ValueError(f"{path} is no history that llpgan monitor wrote: give another file") from error
     for number, line in enumerate(lines, start=1):

@@ -190,6 +190,7 @@ def lock_for_writing(path: Path) -> Iterator[bool]:
 
     A thread that holds the lock already may ask again, and is given False: it is not the outermost to hold it.
     """
+    _refuse_unwritable(path)
     path_of_lock = Path(os.path.realpath(path.parent), f".llpgan-lock-{path.name}")
     key = str(path_of_lock), threading.get_ident()
     if key in _held:
@@ -244,7 +245,7 @@ class _Lock:
             if _is_at(self.file, self.path):
                 return True
             self._close()  # its holder has removed it since it was opened: a later one has another file
-        raise FileNotFoundError(errno.ENOENT, f"no file can be made in {self.path.parent}")
+        raise FileNotFoundError(f"nothing can be written to the folder {self.path.parent}: name another output")
 
     def release(self) -> None:
         """Let go of the lock, and remove its file unless another process has taken it."""
@@ -345,7 +346,6 @@ def output_file(path: Path, *, overwrite: bool = False, inputs: Iterable[Any] = 
     inputs : Iterable, default=()
         Paths that are read meanwhile; whatever is not the path of something is left aside.
     """
-    _refuse_unwritable(path)
     with lock_for_writing(path):
         _refuse_file(path, overwrite)
         refuse_input(path, inputs)
@@ -384,7 +384,6 @@ def claim_folder(
     inputs : Iterable, default=()
         Paths that are read meanwhile; whatever is not the path of something is left aside.
     """
-    _refuse_unwritable(path)
     path = _name_output(path)
     with lock_for_writing(path) as outermost:
         if outermost:
