@@ -320,3 +320,17 @@ def test_products_of_columns_are_summed_by_bag(rng):
     for bag, (start, size) in enumerate(zip(starts, sizes, strict=True)):
         rows = slice(start, start + size)
         np.testing.assert_allclose(found[bag], (labels[rows].T * shares[rows]) @ labels[rows] / size)
+
+
+def test_confident_labels_have_the_proportions_too(rng):
+    labels = rng.integers(10, size=(256, 16))
+    scores = rng.normal(size=(256, 16, 10)) + 3 * np.eye(10)[labels]
+    logs = 3 * scores.reshape(-1, 10)
+    logs -= np.log(np.exp(logs).sum(axis=1, keepdims=True))
+    shares = np.eye(10)[labels].mean(axis=1)
+    block = BagBlock(slice(0, 256), np.full(256, 16), np.arange(256) * 16, None, lambda: None)
+    _, _, tilts = tilt(block, logs, shares, np.zeros_like(shares))
+    found, normalizers, tilts = tilt(block, 1.02 * logs, shares, tilts)  # from those of almost the same
+    np.testing.assert_allclose(found.reshape(256, 16, 10).mean(axis=1), shares, atol=1e-5)
+    tilted = 1.02 * logs + np.where(shares > 0, tilts, -np.inf).repeat(16, axis=0)
+    np.testing.assert_allclose(normalizers, np.log(np.exp(tilted).sum(axis=1)), atol=1e-9)

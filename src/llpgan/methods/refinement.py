@@ -37,7 +37,7 @@ _LEAST = 1e-300  # of a mean, so that its logarithm is finite
 _RANGE = 500.0  # of logarithms, so that no row is left without a class
 _MOST_STEPS, _CLOSE = 30, 1e-6  # of the search for tilts, and how near means are to the proportions in the end
 _NEARLY = 1e-3  # the same for small steps, each of which begins with the tilts of the last
-_FASTEST = 8.0  # times a step of raking
+_FASTEST, _LONGEST = 8.0, 1000.0  # times a step of raking: what is safe, and what Newton's steps begin with
 _NEAR = 0.3  # logarithms of ratios of shares, from which Newton's method is used
 _FEW_OPEN = 0.7  # of the bags, whose tilts are sought without the rows of the others
 _MOST_CLASSES, _RIDGE = 16, 1e-9  # of Newton's method for tilts, whose systems grow with the square of the classes
@@ -608,10 +608,9 @@ def tilt(
     weights = np.exp(np.maximum(logs - top, -_RANGE))
     tilts = np.where(targets > 0, start - start.max(axis=1, keepdims=True), 0.0)
     labels, sums = np.empty_like(weights), np.empty((len(weights), 1))
-    open_bags, rows = (
-        np.arange(len(targets)),
-        np.arange(len(weights)),
-    )  # whose tilts are still sought, and their rows
+    longest, gaps = np.full(len(targets), _LONGEST), np.full(len(targets), np.inf)
+    last = np.zeros_like(tilts)
+    open_bags, rows = np.arange(len(targets)), np.arange(len(weights))  # whose tilts are still sought
     for step in range(_MOST_STEPS):
         goals = targets[open_bags]
         factors = np.where(goals > 0, np.exp(np.maximum(tilts[open_bags], -_RANGE / 2)), 0.0)
@@ -619,7 +618,9 @@ def tilt(
         totals = found.sum(axis=1, keepdims=True)
         found /= totals
         means = _means(block, found)
-        is_open = np.abs(means - goals).max(axis=1) >= close
+        before, gaps[open_bags] = gaps[open_bags], np.abs(means - goals).max(axis=1)
+        is_open = gaps[open_bags] >= close
+        too_far = is_open & (gaps[open_bags] > before) & (longest[open_bags] > _FASTEST)
         if not is_open.any() or step == _MOST_STEPS - 1:
             labels[rows], sums[rows] = found, totals
             break
@@ -627,23 +628,29 @@ def tilt(
             labels[rows], sums[rows] = found, totals
             kept, block = block.repeat_rows(is_open), _take_bags(block, is_open)
             open_bags, rows, weights, found = open_bags[is_open], rows[kept], weights[kept], found[kept]
-            goals, means = goals[is_open], means[is_open]
-        steps = _steps(block, found, means, goals)
-        tilts[open_bags] += np.where(goals > 0, steps, 0.0)
+            goals, means, too_far = goals[is_open], means[is_open], too_far[is_open]
+        steps = np.where(goals > 0, _steps(block, found, means, goals, longest[open_bags]), 0.0)
+        longest[open_bags[too_far]] = _FASTEST
+        steps[too_far] = (1 / _FASTEST - 1) * last[open_bags[too_far]]  # most of the last step is undone
+        last[open_bags] = steps
+        tilts[open_bags] += steps
         tilts[open_bags] -= tilts[open_bags].max(axis=1, keepdims=True)
     return labels, (np.log(sums) + top)[:, 0], tilts
 
 
-def _steps(block: BagBlock, labels: Array, means: Array, targets: Array) -> Array:
-    """(n_bags, n_classes): the next steps of the tilts, Newton's if the means are near, else those of raking."""
+def _steps(block: BagBlock, labels: Array, means: Array, targets: Array, longest: Array) -> Array:
+    """(n_bags, n_classes): the next steps of the tilts, Newton's if the means are near, else those of raking.
+
+    Newton's are at most ``longest`` times those of raking.
+    """
     raked = np.where(targets > 0, np.log(np.maximum(targets, _LEAST) / np.maximum(means, _LEAST)), 0.0)
-    longest, n_classes = np.abs(raked).max(axis=1), labels.shape[1]
-    near = longest < _NEAR
+    lengths, n_classes = np.abs(raked).max(axis=1), labels.shape[1]
+    near = lengths < _NEAR
     if near.any() and n_classes <= _MOST_CLASSES:
         curvature = (
             np.eye(n_classes) * (means + _RIDGE)[:, :, None] - _product_means(block, labels) + 1 / n_classes
         )
-        most = _FASTEST * longest[near, None]
+        most = (longest * lengths)[near, None]
         newton = np.linalg.solve(curvature[near], (targets - means)[near, :, None])[:, :, 0]
         raked[near] = np.clip(newton, -most, most)
     return raked
