@@ -5,7 +5,7 @@ import pytest
 
 from llpgan.bags import Bags
 from llpgan.bags.on_disk import StoredInstances
-from llpgan.bags.scales import TO_ZERO, column_moments, fit_scales
+from llpgan.bags.scales import TO_ZERO, column_moments, robust_scale
 from llpgan.methods.bag_logistic import BagLogistic
 
 
@@ -20,14 +20,14 @@ def test_moments_are_those_of_the_column_in_any_unit(unit, shift, rng):
 
 @pytest.mark.parametrize("value", [0.0, 0.1, 1.0, -1e18, 1e38])
 def test_a_constant_column_is_known_as_such(value):
-    mean, scale = fit_scales(np.full((5000, 1), value))
+    mean, scale = robust_scale(np.full((5000, 1), value))
     assert mean.tolist() == [value]
     assert scale.tolist() == [TO_ZERO]
 
 
 def test_a_column_that_varies_in_its_last_digits_is_constant_too(rng):
-    assert fit_scales(1e18 + rng.integers(-500, 500, size=(100, 1)))[1].tolist() == [TO_ZERO]
-    assert fit_scales(1e9 + rng.integers(-500, 500, size=(100, 1)))[1] < 500
+    assert robust_scale(1e18 + rng.integers(-500, 500, size=(100, 1)))[1].tolist() == [TO_ZERO]
+    assert robust_scale(1e9 + rng.integers(-500, 500, size=(100, 1)))[1] < 500
 
 
 def test_values_that_are_not_finite_are_found_though_a_file_was_said_to_have_none(tmp_path, blobs):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from llpgan import DLLP, BagLogistic, Bags, MeanMap, load, save
-from llpgan.bags.fingerprints import count_shared_bags, fingerprint_bags
+from llpgan.bags.bags import count_shared_bags, fingerprint_bags
 
 
 def draw(seed, n=3200):

@@ -9,7 +9,7 @@ import pytest
 from llpgan import Bags
 from llpgan.tables import open_stream, read_table
 from llpgan.tables import read as csv_blocks
-from llpgan.tables.read import find_separator
+from llpgan.tables.read import CsvFile, find_separator
 from llpgan.tables.store import store_tables
 
 POINTS = "state,age,city\nOhio,1.5,Rome\nOhio,2,Oslo\nIowa,-3.25,Rome\nIowa,,Oslo\n"
@@ -33,7 +33,8 @@ def with_commas(text, separator=";"):
     ],
 )
 def test_the_separator_is_seen_in_the_header(write, header, separator):
-    assert find_separator(write("t.csv", f"{header}\n")) == separator
+    assert find_separator(f"{header}\n") == separator
+    assert CsvFile.open(write("t.csv", f"{header}\n")).delimiter == separator
 
 
 @pytest.mark.parametrize("separator", [";", "\t"])

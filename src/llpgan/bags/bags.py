@@ -48,6 +48,8 @@ if TYPE_CHECKING:
 _SHOWN = 10  # bags and classes in a notebook
 _ROWS_AT_ONCE = 2**14  # of sums over bags, so that no second table of instances is made
 _BYTES_AT_ONCE = 2**24  # of instances that are hashed
+MOST_FINGERPRINTS = 4096  # of the bags; those with the smallest numbers, whatever the order
+_MOST_ROWS = 8  # of each bag: in two of few columns, many bags agree by chance
 
 
 @dataclass(frozen=True, eq=False)
@@ -659,12 +661,12 @@ class Bags:
     @cached_property
     def uneven_weights(self) -> NDArray[np.float64] | None:
         """The weights of rows; None where all rows count the same."""
-        return _if_uneven(self.weights)
+        return None if self.weights is None or np.ptp(self.weights) == 0 else self.weights
 
     @cached_property
     def uneven_bag_weights(self) -> NDArray[np.float64] | None:
         """The weights of bags; None where all bags count the same."""
-        return _if_uneven(self.bag_weights)
+        return None if self.bag_weights is None or np.ptp(self.bag_weights) == 0 else self.bag_weights
 
     @cached_property
     def starts(self) -> NDArray[np.int64]:
@@ -708,6 +710,8 @@ class Bags:
         >>> bags.drop_weightless().instances
         array([[1.]])
         """
+        if self.weights is None and self.bag_weights is None:
+            return self
         counts = self.is_counted
         if counts.all():
             return self
@@ -821,10 +825,13 @@ class Bags:
         array([[0.5, 0.5],
                [0. , 0. ]])
         """
-        row_weights = self.row_weights if weights is None else check_weights(weights, len(values))
+        row_weights = self.weights if weights is None else check_weights(weights, len(values))
         sums = np.zeros((self.n_bags, values.shape[1]))
         for rows, bags, starts in self.blocks(_ROWS_AT_ONCE):
-            sums[bags] += np.add.reduceat(values[rows] * row_weights[rows, None], starts)
+            times = 1.0 if row_weights is None else row_weights[rows, None]
+            sums[bags] += np.add.reduceat(np.multiply(values[rows], times, dtype=np.float64), starts)
+        if row_weights is None:
+            return sums / self.sizes[:, None]
         totals = np.bincount(self.bag_index, row_weights)
         refuse_weightless_bag(totals, self.bag_ids)
         return sums / totals[:, None]
@@ -882,8 +889,40 @@ class Bags:
 accept_old_settings(Bags, known="share_constraints")
 
 
-def _if_uneven(weights: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
-    return None if weights is None or (weights == weights[0]).all() else weights
+def fingerprint_bags(bags: Bags) -> NDArray[np.int64]:
+    """Compute a number for each bag from its size, its proportions, and up to eight of its rows.
+
+    Of many bags, only the smallest 4,096 numbers are kept: two sets of bags that share some of theirs share some
+    of the smallest ones as well.
+
+    >>> X, y, bag = np.arange(8.0)[:, None], [0, 1] * 4, [0, 0, 1, 1, 2, 2, 3, 3]
+    >>> whole = Bags.from_labels(X, y, bag)
+    >>> count_shared_bags(fingerprint_bags(whole), fingerprint_bags(whole.take_bags([1, 2])))
+    2
+    """
+    keys = [
+        _hash(size.tobytes() + shares.tobytes())
+        for size, shares in zip(bags.sizes, np.round(bags.proportions, 9) + 0.0, strict=True)
+    ]
+    kept = np.argsort(keys, kind="stable")[:MOST_FINGERPRINTS]  # few rows are read where there are many bags
+    of_bags = [
+        rows[np.linspace(0, len(rows) - 1, _MOST_ROWS).astype(int)] for rows in map(bags.rows_of, kept.tolist())
+    ]
+    places, order = np.unique(np.ravel(of_bags), return_inverse=True)
+    rows = np.asarray(bags.instances[places], dtype=np.float64)[order.ravel()].reshape(len(kept), -1)
+    return np.sort(
+        [_hash(keys[bag].to_bytes(8, "little") + row.tobytes()) for bag, row in zip(kept, rows, strict=True)]
+    )
+
+
+def _hash(content: bytes) -> int:
+    """A number of 63 bits."""
+    return int.from_bytes(hashlib.blake2b(content, digest_size=8).digest(), "little") >> 1
+
+
+def count_shared_bags(some: NDArray[np.int64], others: NDArray[np.int64]) -> int:
+    """Count the fingerprints that two sets of bags have in common."""
+    return len(np.intersect1d(some, others))
 
 
 def _align_tables(

@@ -131,11 +131,16 @@ def check_proportions(
         "is not a number; if the share is not known, say so (partial), or (within) if the others are those within "
         "the classes that are given"
     )
-    _refuse(np.isnan(table), table, bag_ids, unknown, classes)
-    _refuse(~np.isfinite(table), table, bag_ids, "is not a number", classes)
-    _refuse(table < 0, table, bag_ids, "is negative", classes)
     above = "is above one (counts go in as counts, percentages divided by 100)"
-    _refuse(table > 1 + tolerance, table, bag_ids, above, classes)
+    refused = {
+        unknown: np.isnan(table),
+        "is not a number": ~np.isfinite(table),
+        "is negative": table < 0,
+        above: table > 1 + tolerance,
+    }
+    for why, wrong in refused.items():
+        if wrong.any():
+            raise _wrong_share(wrong, table, bag_ids, why, classes)
     sums = table.sum(axis=1)
     wrong = np.flatnonzero(np.abs(sums - 1) > tolerance + ROUNDING)
     if len(wrong):
@@ -147,7 +152,8 @@ def check_proportions(
 
 def check_noisy_proportions(table: Table, bag_ids: Sequence[Hashable], classes: Sequence[Hashable]) -> Table:
     """Shares that were reported with noise: finite, but they may be negative and need not sum to one."""
-    _refuse(~np.isfinite(table), table, bag_ids, "is not a number", classes)
+    if not np.isfinite(table).all():
+        raise _wrong_share(~np.isfinite(table), table, bag_ids, "is not a number", classes)
     return table
 
 
@@ -232,13 +238,14 @@ def first_rows_that_agree(rows: Table, bag_index: NDArray[np.int64], bag_ids: Se
     return rows[first]
 
 
-def _refuse(
+def _wrong_share(
     wrong: NDArray[np.bool_],
     table: Table,
     bag_ids: Sequence[Hashable],
     why: str,
-    classes: Sequence[Hashable] | None = None,
-) -> None:
-    for bag, column in np.argwhere(wrong):
-        name = column if classes is None else repr(classes[column])
-        raise ValueError(f"bag {bag_ids[bag]!r}: the value {table[bag, column]:g} of class {name} {why}")
+    classes: Sequence[Hashable] | None,
+) -> ValueError:
+    """The error of the first share that is wrong."""
+    bag, column = np.argwhere(wrong)[0]
+    name = column if classes is None else repr(classes[column])
+    return ValueError(f"bag {bag_ids[bag]!r}: the value {table[bag, column]:g} of class {name} {why}")

@@ -16,18 +16,6 @@ TO_ZERO = float(
 _ROUNDING = 16  # units in the last place: a column that varies by no more is constant
 
 
-def fit_scales(table: Array, weights: Array | None = None) -> tuple[Array, Array]:
-    """Mean and standard deviation of each column; ``TO_ZERO`` for a constant one, so that it becomes zero.
-
-    A column that varies by no more than rounding is constant too, whatever its size.
-
-    >>> fit_scales(np.array([[0.0, 5.0, 1e18], [4.0, 5.0, 1e18 + 128]]))[1]
-    array([2.00000000e+00, 3.40282347e+38, 3.40282347e+38])
-    """
-    mean, deviation = column_moments(table, weights)
-    return mean, np.where(is_constant(mean, deviation), TO_ZERO, deviation)
-
-
 def is_constant(mean: Array, deviation: Array, precision: DTypeLike = np.float64) -> NDArray[np.bool_]:
     """Which columns vary by no more than rounding."""
     kind = np.finfo(precision)
@@ -35,16 +23,19 @@ def is_constant(mean: Array, deviation: Array, precision: DTypeLike = np.float64
 
 
 def robust_scale(table: Array, weights: Array | None = None) -> tuple[Array, Array]:
-    """The same, but a sixth of a column's range where that is more, which is about the deviation of a bell curve.
+    """Mean and scale of each column: its deviation, or a sixth of its range where that is more.
 
-    A column that is nearly always the same, such as a pixel of the margin, is then not blown up by its deviation.
+    A sixth of the range is about the deviation of a bell curve. A column that is nearly always the same, such as a
+    pixel of the margin, is then not blown up by its deviation. The scale of a constant column is ``TO_ZERO``, so
+    that it becomes zero. A column that varies by no more than rounding is constant too, whatever its size.
 
-    >>> robust_scale(np.array([[6.0]] + [[0.0]] * 99))[1]
-    array([1.])
+    >>> robust_scale(np.array([[6.0, 5.0, 1e18 + 128]] + [[0.0, 5.0, 1e18]] * 99))[1]
+    array([1.00000000e+00, 3.40282347e+38, 3.40282347e+38])
     """
-    mean, deviation = fit_scales(table, weights)
+    mean, deviation = column_moments(table, weights)
+    deviation = np.where(is_constant(mean, deviation), TO_ZERO, deviation)
     low, high = np.full_like(mean, np.inf), np.full_like(mean, -np.inf)
-    for chunk in row_chunks(table):
+    for chunk, _ in row_chunks(table):
         low, high = np.minimum(low, chunk.min(axis=0)), np.maximum(high, chunk.max(axis=0))
     low, high = -find_workers().largest(-low), find_workers().largest(high)
     return mean, np.maximum(deviation, (high - low) / 6)
@@ -63,7 +54,7 @@ def column_moments(table: Array, weights: Array | None = None) -> tuple[Array, A
     first = np.asarray(table[:1], dtype=np.float64)[0]
     total, reach, squares = np.zeros((3, table.shape[1]))
     n = len(table) if weights is None else float(weights.sum())
-    for chunk, times in zip(row_chunks(table), _chunk_weights(weights, len(table)), strict=True):
+    for chunk, times in row_chunks(table, weights):
         from_first = chunk - first
         total += from_first.sum(axis=0) if times is None else times @ from_first
         reach = np.maximum(reach, np.abs(from_first).max(axis=0))
@@ -72,29 +63,18 @@ def column_moments(table: Array, weights: Array | None = None) -> tuple[Array, A
     if not np.isfinite(mean).all():
         check_finite(table)
     unit = np.where(reach > 0, reach, 1.0)  # so that no square is beyond double precision, or rounded to zero
-    for chunk, times in zip(row_chunks(table), _chunk_weights(weights, len(table)), strict=True):
+    for chunk, times in row_chunks(table, weights):
         around = np.square((chunk - mean) / unit)
         squares += around.sum(axis=0) if times is None else times @ around
     (squares,) = workers.sum(squares)
     return mean, unit * np.sqrt(squares / n)
 
 
-def row_chunks(instances: Array) -> Iterator[Array]:
-    """The instances, some thousand at a time, in double precision; of several workers, each has some of them."""
-    return (
-        np.asarray(instances[start : start + _CHUNK_ROWS], dtype=np.float64)
-        for start in _chunk_starts(len(instances))
-    )
-
-
-def _chunk_starts(n_rows: int) -> range:
+def row_chunks(instances: Array, weights: Array | None = None) -> Iterator[tuple[Array, Array | None]]:
+    """Some thousand rows at a time, in double precision, and their weights; of several workers, each has some."""
     workers = find_workers()
-    starts = range(0, n_rows, _CHUNK_ROWS)
+    starts = range(0, len(instances), _CHUNK_ROWS)
     first, stop = (len(starts) * rank // workers.count for rank in (workers.rank, workers.rank + 1))
-    return starts[first:stop]
-
-
-def _chunk_weights(weights: Array | None, n_rows: int) -> Iterator[Array | None]:
-    """The weights of the rows of each chunk."""
-    starts = _chunk_starts(n_rows)
-    return (None if weights is None else weights[start : start + _CHUNK_ROWS] for start in starts)
+    for start in starts[first:stop]:
+        rows = slice(start, start + _CHUNK_ROWS)
+        yield np.asarray(instances[rows], dtype=np.float64), None if weights is None else weights[rows]

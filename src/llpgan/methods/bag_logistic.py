@@ -3,6 +3,7 @@
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from numbers import Integral, Real
 from typing import ClassVar, Self
 
@@ -24,7 +25,6 @@ from llpgan.methods.linear import (
     principal_components,
     sum_over_blocks,
 )
-from llpgan.methods.mean_map import outputs_to_classes
 from llpgan.methods.refinement import Refinement, choose_refined, refine_linear
 from llpgan.utils.arrays import Array
 from llpgan.utils.workers import find_workers, train_together
@@ -59,17 +59,14 @@ class BagCrossEntropies:
         by_output = points.reshape(len(points), self._n_outputs, -1)
         weights = self._weights[which].T
 
-        def of_block(block: BagBlock) -> tuple[Array, Array]:
-            with np.errstate(over="ignore"):  # exp(−score), of which 1 / (1 + ∞) is right
-                return self._block_values(block, by_output, weights[block.bags])
-
-        values, slopes = sum_over_blocks(of_block, self._blocks)
+        values_of_block = partial(self._block_values, points=by_output, weights=weights)
+        values, slopes = sum_over_blocks(values_of_block, self._blocks)
         values += self._penalty / 2 * np.einsum("rkd,rkd->r", by_output[:, :, :-1], by_output[:, :, :-1])
         slopes[:, :, :-1] += self._penalty * by_output[:, :, :-1]
         return values, slopes.reshape(points.shape)
 
     def _block_values(self, block: BagBlock, points: Array, weights: Array) -> tuple[Array, Array]:
-        """Values (r,) and slopes (r, outputs, d), of weights (bags, r)."""
+        """Values (r,) and slopes (r, outputs, d) of a block, from the weights of all bags (n_bags, r)."""
         features = block.read()
         found = predict_classes(features, points)
         counted = found if block.shares is None else found * block.shares[:, None, None]
@@ -78,7 +75,7 @@ class BagCrossEntropies:
         if self._n_outputs == 1:
             means = np.concatenate([1 - means, means], axis=1)
         means = np.maximum(means, _LEAST)
-        targets, values = self._targets(block, means, weights)
+        targets, values = self._targets(block, means, weights[block.bags])
         pull = -targets / means / sizes
         if self._n_outputs == 1:
             slope = block.repeat_rows(pull[:, 1:] - pull[:, :1])
@@ -297,7 +294,7 @@ class BagLogistic(ClassicalClassifier):
         """(draws, outputs, features + 1): the classifier of each draw, as many at a time as memory allows."""
         total = bags.n_bags if bags.bag_weights is None else bags.bag_weights.sum()
         weights = (draws if bags.bag_weights is None else draws * bags.bag_weights) / total
-        n_outputs = len(outputs_to_classes(bags.n_classes))
+        n_outputs = 1 if bags.n_classes == 2 else bags.n_classes
         n_features = int(np.prod(bags.instances.shape[1:]))
         rows = find_workers().largest(np.array([max(block.sizes.sum() for block in blocks)]))[0]
         largest = int(rows) + _MEMORY_IN_ROWS * n_features
@@ -333,7 +330,8 @@ class BagLogistic(ClassicalClassifier):
 
     def _rows(self, instances: Array) -> Array:
         """(n, d): the features of any instances."""
-        features = self._features(instances).array()
+        features = np.asarray(instances, np.float64).reshape(len(instances), -1) - self.shift_
+        features /= self.scale_  # in its place: a second copy of a table takes as long as the division
         return features if not self.standardize or self.limit is None else soft_clip(features, self.limit)
 
     def _points(self) -> Array:
@@ -343,7 +341,7 @@ class BagLogistic(ClassicalClassifier):
     def _probabilities(self, instances: Array) -> Array:
         points, found = self._points(), np.empty((len(instances), len(self.classes_)))
         weights = getattr(self, "weights_", None)  # version 0.2 had none
-        with one_blas_thread(), np.errstate(over="ignore"):
+        with one_blas_thread():
             for first in range(0, len(instances), _ROWS_AT_ONCE):
                 rows = self._rows(instances[first : first + _ROWS_AT_ONCE])
                 each = predict_classes(np.column_stack([rows, np.ones(len(rows))]), points)

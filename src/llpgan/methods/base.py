@@ -15,9 +15,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from llpgan.bags import fit_warnings
-from llpgan.bags.bags import Bags, refuse_other_than_bags
+from llpgan.bags.bags import Bags, count_shared_bags, fingerprint_bags, refuse_other_than_bags
 from llpgan.bags.checks import are_labels, check_finite, check_instances, check_same_length, check_weights
-from llpgan.bags.fingerprints import count_shared_bags, fingerprint_bags
 from llpgan.bags.on_disk import StoredInstances
 from llpgan.tables.marginals import MarginalTables
 from llpgan.utils.arrays import Array, check_argument, check_numbers, choose_classes, is_frame, refuse_masked
@@ -516,8 +515,7 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if not self.trains_together:
             refuse_processes(type(self).__name__)
         bags = bags.drop_weightless()
-        self._refuse_weights(bags)
-        self._refuse_partial(bags)
+        self._refuse_unsupported(bags)
         if (said := fit_warnings.reason_uninformative(bags) or fit_warnings.never_compared(bags)) is not None:
             warn_user(said, fit_warnings.UninformativeBagsWarning)
         self._forget_corrections()
@@ -544,22 +542,19 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         bags = _bags_of_rows(instances[kept], y, None, self._feature_names(), weights[kept])
         return replace(bags, bag_weights=weights[kept]) if self.takes_bag_weights else bags
 
-    def _refuse_weights(self, bags: Bags) -> None:
-        """Refuse weighted rows where a method cannot respect them."""
-        if bags.uneven_weights is not None and not self.takes_weights:
+    def _refuse_unsupported(self, bags: Bags) -> None:
+        """Refuse weights that a method cannot respect, and bags of which it needs to know more."""
+        if not self.takes_weights and bags.uneven_weights is not None:
             raise ValueError(
                 f"{type(self).__name__} cannot weigh rows; "
                 f"AutoLLP, BagBoosting, BagLogistic, MeanMap, LaplacianMeanMap, InvCal and DLLP can"
             )
-        if bags.uneven_bag_weights is not None and not self.takes_bag_weights:
+        if not self.takes_bag_weights and bags.uneven_bag_weights is not None:
             raise ValueError(
                 f"{type(self).__name__} cannot weigh bags; "
                 f"AutoLLP, BagBoosting, BagLogistic, InvCal, DLLP and LLPGAN can"
             )
-
-    def _refuse_partial(self, bags: Bags) -> None:
-        """Refuse bags of which less is known than a full vector, where a method needs that."""
-        if bags.share_constraints is not None and not self.takes_partial:
+        if not self.takes_partial and bags.share_constraints is not None:
             raise ValueError(
                 f"{type(self).__name__} needs all shares of each bag, without noise; "
                 f"AutoLLP, BagBoosting, BagLogistic, DLLP, LLPGAN and LLPVAT learn from bounds, unknown shares, "

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import partial
 from numbers import Real
 from typing import Any, ClassVar, Self, TypeVar
 
@@ -262,17 +263,15 @@ class ClassicalClassifier(LLPClassifier):
         if self.standardize and bags.instances.ndim == 2:
             shift, scale = robust_scale(bags.instances, bags.weights)
         elif self.standardize:
-            shift, deviation = column_moments(_as_rows(bags.instances), bags.weights)
+            pixels = np.asarray(bags.instances).reshape(len(bags.instances), -1)
+            shift, deviation = column_moments(pixels, bags.weights)
             scale = float(np.sqrt(np.mean(deviation**2))) or 1.0
         self.shift_, self.scale_ = shift, scale
 
     def _features(self, instances: Array) -> Features:
         """The features of any instances."""
-        return Features.from_rows(_as_rows(instances), self.shift_, self.scale_)
-
-
-def _as_rows(instances: Array) -> Array:
-    return np.asanyarray(instances).reshape(len(instances), -1)  # what stays in a file is read: they need all
+        rows = np.asanyarray(instances).reshape(len(instances), -1)  # what stays in a file is read: they need all
+        return Features.from_rows(rows, self.shift_, self.scale_)
 
 
 # From instances as they come to their features.
@@ -294,15 +293,19 @@ class BagBlock:
         Where each of them starts among the rows of the block.
     shares : array of shape (n_rows,) or None
         How much each row counts in its bag, on average one; None where all count the same.
-    read : callable
-        Gives the features, (n_rows, n_features + 1), the last of which is one.
+    features : array of shape (n_rows, n_features + 1) or callable
+        The features, the last of which is one, or a function that computes them.
     """
 
     bags: slice
     sizes: Array
     starts: Array
     shares: Array | None
-    read: Callable[[], Array]
+    features: Array | Callable[[], Array]
+
+    def read(self) -> Array:
+        """(n_rows, n_features + 1): the features of all rows."""
+        return self.features() if callable(self.features) else self.features
 
     def sums(self, values: Array) -> Array:
         """(n_bags, ...): the sum over the rows of each bag."""
@@ -341,16 +344,34 @@ def bag_blocks(
            [3., 1.],
            [2., 1.]])
     """
-
-    def read_again(first: int, stop: int) -> Array:
-        found = features_of(bags.instances[bags.row_order[first:stop]])
-        return np.column_stack([found, np.ones(len(found))])
-
-    read = _read_at_once(bags, features_of) if keep and not is_stored(bags.instances) else read_again
+    keep = keep and not is_stored(bags.instances)
     shares = None  # how much each row counts in its bag, on average one
     if bags.weights is not None:
         shares = np.asarray(bags.weights * (bags.sizes / bags.totals)[bags.bag_index])
-    return [_bag_block(bags, part, shares, read) for part in bag_runs(bags, rows_a_block)]
+    blocks = []
+    for part in bag_runs(bags, rows_a_block):
+        first, last = int(bags.starts[part.start]), part.stop - 1
+        stop = int(bags.starts[last] + bags.sizes[last])
+        compute = partial(_compute_features, bags, features_of, first, stop)
+        blocks.append(
+            BagBlock(
+                bags=part,
+                sizes=bags.sizes[part],
+                starts=bags.starts[part] - first,
+                shares=None if shares is None else shares[bags.row_order[first:stop]],
+                features=compute() if keep else compute,
+            )
+        )
+    return blocks
+
+
+def _compute_features(bags: Bags, features_of: FeaturesOf, first: int, stop: int) -> Array:
+    """The features of some rows in the order of bags, a few thousand at a time, with a column of ones."""
+    table = np.ones((stop - first, int(np.prod(bags.instances.shape[1:])) + 1))
+    for start in range(first, stop, ROWS_A_BLOCK):
+        rows = bags.row_order[start : min(stop, start + ROWS_A_BLOCK)]
+        table[start - first : start - first + len(rows), :-1] = features_of(bags.instances[rows])
+    return table
 
 
 def map_in_threads(work: Callable[[BagBlock], Result], blocks: Sequence[BagBlock]) -> Iterator[Result]:
@@ -387,28 +408,6 @@ def bag_runs(bags: Bags, rows_a_block: int) -> list[slice]:
     return [slice(first, stop) for first, stop in zip(firsts, [*firsts[1:], share.stop], strict=True)]
 
 
-def _bag_block(bags: Bags, part: slice, shares: Array | None, read: Callable[[int, int], Array]) -> BagBlock:
-    first = int(bags.starts[part.start])
-    stop = int(bags.starts[part.stop - 1] + bags.sizes[part.stop - 1])
-    return BagBlock(
-        bags=part,
-        sizes=bags.sizes[part],
-        starts=bags.starts[part] - first,
-        shares=None if shares is None else shares[bags.row_order[first:stop]],
-        read=lambda: read(first, stop),
-    )
-
-
-def _read_at_once(bags: Bags, features_of: FeaturesOf) -> Callable[[int, int], Array]:
-    share = find_workers().share(bags.sizes)
-    order = bags.row_order[bags.starts[share.start] : bags.starts[share.stop - 1] + bags.sizes[share.stop - 1]]
-    table, before = np.ones((len(order), int(np.prod(bags.instances.shape[1:])) + 1)), bags.starts[share.start]
-    for first in range(0, len(order), ROWS_A_BLOCK):
-        rows = order[first : first + ROWS_A_BLOCK]
-        table[first : first + len(rows), :-1] = features_of(bags.instances[rows])
-    return lambda first, stop: table[first - before : stop - before]
-
-
 def predict_classes(features: Array, points: Array) -> Array:
     """(rows, outputs, r): the softmax of the scores of r classifiers; of two classes, that of the second.
 
@@ -428,7 +427,8 @@ def predict_classes(features: Array, points: Array) -> Array:
     flat = points.swapaxes(0, 1).reshape(n_outputs * len(points), -1)
     scores: Any = (features @ flat.T).reshape(len(features), n_outputs, len(points))
     if n_outputs == 1:
-        np.exp(np.negative(scores, out=scores), out=scores)
+        with np.errstate(over="ignore"):  # exp(−score), of which 1 / (1 + ∞) is right
+            np.exp(np.negative(scores, out=scores), out=scores)
         scores += 1
         return np.asarray(np.reciprocal(scores, out=scores))
     scores -= scores.max(axis=1, keepdims=True)

@@ -409,7 +409,7 @@ def _fit_temperature(
 
 def _centre(point: Array, features: Array, shares: Array) -> None:
     """Move the intercepts of a classifier, in place, so that its mean prediction is as given."""
-    whole = BagBlock(slice(0, 1), np.array([len(features)]), np.array([0]), None, lambda: features)
+    whole = BagBlock(slice(0, 1), np.array([len(features)]), np.array([0]), None, features)
     scores = features @ point.T
     if point.shape[0] == 1:
         point[:, -1] += tilt_binary(whole, scores, shares[None, 1:], np.zeros((1, 1)))[0]

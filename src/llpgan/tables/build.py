@@ -1,6 +1,7 @@
 """Bags from tables."""
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from llpgan.bags import Bags
-from llpgan.bags.checks import check_instances, refuse_weightless_bag
+from llpgan.bags.checks import check_classes, check_instances, check_proportions, refuse_weightless_bag
 from llpgan.bags.fit_warnings import sample_bags
 from llpgan.bags.on_disk import is_stored
 from llpgan.tables.backbones import WORDLLAMA
@@ -87,7 +88,9 @@ class TableSummary:
     ) -> None:
         self.stream, self.spec = stream, spec
         self._columns = spec.columns or Columns()
-        self._reserved = spec.reserved_columns(stream)
+        self._bag_columns = spec.bag_columns(stream)
+        marked = [str(name) for name in (spec.label, spec.weight) if name is not None]
+        self._reserved = [*self._bag_columns, *marked]
         backbone, texts = spec.features or WORDLLAMA, [] if only_bags else spec.texts
         self._texts = [Text.from_backbone(column, backbone) for column in texts]
         self._empty_texts = {encoder.name for encoder in self._texts}
@@ -112,7 +115,8 @@ class TableSummary:
         """Add a part of the rows. A row of weight zero is in a bag, but decides nothing else."""
         if not self._is_table and self._first is None:
             self._first = learn_encoder(rows, self.spec, self._reserved)
-        weights, bags = row_weights(rows, self.spec.weight), self._number_bags(rows)
+        weights = None if self.spec.weight is None else row_weights(rows, self.spec.weight)
+        bags = self._number_bags(rows)
         self._n_rows.add(bags)
         if weights is not None:
             self._totals.add(bags, weights=weights)
@@ -140,7 +144,7 @@ class TableSummary:
 
     def _number_bags(self, rows: Rows) -> PartBags:
         """The bags of rows; new ones get the next place."""
-        of_row, ids = bag_keys(rows.table, self.spec.bag_columns(self.stream), rows.name, rows.number)
+        of_row, ids = bag_keys(rows.table, self._bag_columns, rows.name, rows.number)
         if not self._place.keys() >= set(ids):
             for bag in ids:
                 self._place.setdefault(bag, len(self._place))
@@ -173,7 +177,11 @@ class TableSummary:
         else:
             advice = None if self.spec.unmatched == "drop" else DROP_UNMATCHED
             shares = shares_from_tables(tables, self.spec, self.bag_ids, self.sizes, self.stream.name, advice)
-        self.shares = shares.check(self.bag_ids, self.spec.tolerance)
+        with naming_source(shares.source):
+            classes = shares.classes.tolist()
+            check_classes(shares.classes, shares.proportions)
+            checked = check_proportions(shares.proportions, self.bag_ids, self.spec.tolerance, classes)
+        self.shares = shares._replace(proportions=checked)
         with naming_source(self.stream.name):
             for name in sorted(self._empty_texts):
                 raise ValueError(f"column {name!r}, given as text, has no text in any row")
@@ -261,7 +269,11 @@ def read_bags(source: Any, spec: TableSpec) -> tuple[Bags, Rows | None]:
 
     if is_store(source):
         return open_store_alone(source, spec.given_options()), None
-    summary = summarize_table(read_whole(open_rows_of_spec(source, spec)), spec)
+    refuse_empty_path(source, "instances")
+    categories = () if spec.columns is None else spec.columns.categories
+    with nullcontext() if isinstance(source, str | Path | Rows) else check_argument("instances"):
+        opened = open_rows(source, categories, spec.bag_ids)  # different ids of bags stay different
+    summary = summarize_table(read_whole(opened), spec)
     (rows,) = summary.stream.parts()
     bags = Bags(
         instances=summary.encoder.encode(replace(rows, keep=False)),
@@ -279,20 +291,10 @@ def read_bags(source: Any, spec: TableSpec) -> tuple[Bags, Rows | None]:
     return bags, rows
 
 
-def open_rows_of_spec(source: Any, spec: TableSpec) -> Rows:
-    """The rows in memory, with columns of bags read so that different ids stay different."""
-    refuse_empty_path(source, "instances")
-    categories = () if spec.columns is None else spec.columns.categories
-    if isinstance(source, str | Path | Rows):
-        return open_rows(source, categories, spec.bag_ids)
-    with check_argument("instances"):
-        return open_rows(source, categories, spec.bag_ids)
-
-
 def summarize_table(stream: RowStream, spec: TableSpec) -> TableSummary:
     """Go through the rows for the first time: what is known before any row is encoded."""
     spec.check_source(stream)
-    tables = {} if spec.counts_labels else read_bag_tables(stream, spec)
+    tables = read_bag_tables(stream, spec)
     n_classes = len(next(iter(tables.values())).classes) if tables else None
     note = None
     if spec.unmatched == "drop" and tables:
@@ -310,13 +312,13 @@ def summarize_table(stream: RowStream, spec: TableSpec) -> TableSummary:
 
 def encode_blocks(summary: TableSummary) -> Iterator[Block]:
     """Go through the rows for the second time: the position of each row's bag, the instances, and the weights."""
-    stream, encoder = summary.stream, summary.encoder
+    stream, encoder, weight = summary.stream, summary.encoder, summary.spec.weight
     shape = encoder.encode(next(stream.rows(1))).shape[1:]
     for rows in stream.parts(shape):
         positions, instances = summary.positions(rows), encoder.encode(rows)
         with naming_source(rows.name):
             check_instances(instances, encoder.features, rows.first_row)
-        yield positions, instances, row_weights(rows, summary.spec.weight)
+        yield positions, instances, None if weight is None else row_weights(rows, weight)
 
 
 def warn_of_likely_labels(bags: Bags, summary: TableSummary) -> None:

@@ -321,8 +321,8 @@ class ColumnSummary:
         Whether texts are counted.
     n_number_texts : int
         How many rows have a text that is a number.
-    not_a_number : RowError or None
-        The first text that is none, for messages.
+    not_a_number : tuple of int and str or None
+        The row of the first text that is no number, and the text, for messages.
 
     Examples
     --------
@@ -342,7 +342,7 @@ class ColumnSummary:
         self.has_texts = False
         self.texts: Counter[str] = Counter()
         self.n_forgotten = self.n_number_texts = 0
-        self.not_a_number: RowError | None = None
+        self.not_a_number: tuple[int, str] | None = None
 
     @classmethod
     def from_column(cls, name: str, column: pa.ChunkedArray, kind: Kind | None = None) -> Self:
@@ -409,7 +409,7 @@ class ColumnSummary:
         if self._read is not None and not are_numbers.all():
             self._read = None
             row = pc.index(texts, different[int(np.argmin(are_numbers))]).as_py()  # the first to appear is first
-            self.not_a_number = RowError(self.name, number(row), f"{texts[row].as_py()!r} is not a number")
+            self.not_a_number = number(row), texts[row].as_py()
 
     def _add_numbers(self, numbers: Values, column: pa.ChunkedArray, chance: Array | None) -> None:
         """Add to moments, limits and sample what was read of a column."""

@@ -318,9 +318,10 @@ def _infer_kind_of_text(summary: ColumnSummary, most: int) -> tuple[Kind, str]:
         return "date", f"is read as dates with the day first, such as {texts[0]}{change}"
     n_different = len(texts) + summary.n_forgotten + bool(summary.n_missing)
     if numbers > there / 2 and not (form == "ranges" and n_different <= most):
+        row, text = summary.not_a_number or (0, "")
         raise ValueError(
-            f"{summary.not_a_number}, as {numbers} of the {there} values of this column are: correct it, or name "
-            "the column among the categories (categories)"
+            f"column {summary.name!r}, row {row}: {text!r} is not a number, as {numbers} of the {there} values of "
+            "this column are: correct it, or name the column among the categories (categories)"
         )
     why = _LOOKS_LIKE.get(form, "").format(first=texts[0])
     if there >= _FEW and n_different > there / 2:

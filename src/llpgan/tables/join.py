@@ -1,6 +1,7 @@
 """Rows joined with the proportions of their bags."""
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,9 +12,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from llpgan.bags.checks import (
-    check_classes,
     check_instances,
-    check_proportions,
     proportions_from_counts,
 )
 from llpgan.bags.known_shares import KnownShares, parse_known_shares
@@ -47,43 +46,38 @@ def bag_keys(
     >>> bag_keys(pa.table({"state": ["OH", "IA", "OH"], "county": [1, 1, 2]}), ["state", "county"])
     (array([1, 0, 2]), (('IA', 1), ('OH', 1), ('OH', 2)))
     """
+    index: Index | None = None
+    ids: list[Any] = []
     for name in names:
         if name not in table.column_names:
             raise missing_column_error(file, name, table.column_names)
-    index, ids = _key(table[names[0]], names[0], file, number)
-    if len(names) == 1:
-        return index, ids
-    tuples: list[tuple[Hashable, ...]] = [(value,) for value in ids]
-    for name in names[1:]:
-        more, more_ids = _key(table[name], name, file, number)
-        pairs, index = np.unique(index * len(more_ids) + more, return_inverse=True)
-        tuples = [(*tuples[pair // len(more_ids)], more_ids[pair % len(more_ids)]) for pair in pairs.tolist()]
-    return index, tuple(tuples)
-
-
-def _key(
-    column: pa.ChunkedArray, name: str, file: str, number: Callable[[int], int]
-) -> tuple[Index, tuple[Hashable, ...]]:
-    if pa.types.is_nested(column.type):
-        raise ValueError(f"{file}: column {name!r} holds {column.type}: each row needs a single bag id")
-    for row in np.flatnonzero(missing_values(column)).tolist():
-        raise ValueError(
-            f"{file}, row {number(row)} has no bag: its {name!r} is missing. Name the bag or leave the row out"
-            f"{_MISSING_IN_CSV if '.csv' in file or '.tsv' in file else ''}"
-        )
-    codes = column.combine_chunks() if pa.types.is_dictionary(column.type) else column.dictionary_encode()
-    codes = codes.combine_chunks() if isinstance(codes, pa.ChunkedArray) else codes
-    used, index = np.unique(np.asarray(codes.indices), return_inverse=True)
-    ids = codes.dictionary.take(pa.array(used))
-    if pa.types.is_integer(ids.type) or pa.types.is_string(
-        ids.type
-    ):  # Arrow sorts them as Python does, and quicker
-        order = np.asarray(pc.sort_indices(ids)).astype(np.int64)
-    else:
-        order = np.argsort(np.array(ids.to_pylist(), dtype=object), kind="stable")
-    rank = np.empty_like(order)
-    rank[order] = np.arange(len(order))
-    return rank[index], tuple(ids.take(pa.array(order)).to_pylist())
+        column = table[name]
+        if pa.types.is_nested(column.type):
+            raise ValueError(f"{file}: column {name!r} holds {column.type}: each row needs a single bag id")
+        for row in np.flatnonzero(missing_values(column)).tolist():
+            raise ValueError(
+                f"{file}, row {number(row)} has no bag: its {name!r} is missing. Name the bag or leave the row out"
+                f"{_MISSING_IN_CSV if '.csv' in file or '.tsv' in file else ''}"
+            )
+        codes = column.combine_chunks() if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+        codes = codes.combine_chunks() if isinstance(codes, pa.ChunkedArray) else codes
+        used, of_row = np.unique(np.asarray(codes.indices), return_inverse=True)
+        values = codes.dictionary.take(pa.array(used))
+        if pa.types.is_integer(values.type) or pa.types.is_string(values.type):
+            order = np.asarray(pc.sort_indices(values)).astype(np.int64)  # as Python sorts them, and quicker
+        else:
+            order = np.argsort(np.array(values.to_pylist(), dtype=object), kind="stable")
+        rank = np.empty_like(order)
+        rank[order] = np.arange(len(order))
+        of_row, found = rank[of_row], values.take(pa.array(order)).to_pylist()
+        if index is None:
+            index, ids = of_row, found
+            continue
+        ids = [(value,) for value in ids] if name == names[1] else ids
+        pairs, index = np.unique(index * len(found) + of_row, return_inverse=True)
+        ids = [(*ids[pair // len(found)], found[pair % len(found)]) for pair in pairs.tolist()]
+    assert index is not None
+    return index, tuple(ids)
 
 
 @dataclass(frozen=True)
@@ -130,15 +124,25 @@ class BagTable:
             classes = [(names or {}).get(name, name) for name in table.column_names if name not in bag]
         if not classes:
             raise ValueError(f"{file} has only the columns of the bag: it also needs one column per class")
-        numbers = np.column_stack([_class_column(table, str(name), file) for name in classes])
-        _refuse_total(numbers, classes, file)
+        numbers = np.empty((len(ids), len(classes)))
+        for place, name in enumerate(map(str, classes)):
+            if name not in table.column_names:
+                there = did_you_mean(name, table.column_names)
+                raise ValueError(f"classes: {file} has no column {name!r} for that class{there}")
+            try:
+                numbers[:, place] = as_numbers(name, table[name])
+            except ValueError as error:
+                advice = "name the columns that are classes (classes) if this is none"
+                raise ValueError(f"{file}: {error}; {advice}") from None
+        if len(classes) > 2 and not _TOTALS.isdisjoint(str(name).casefold() for name in classes):
+            _refuse_total(numbers, classes, file)
         return cls(ids, numbers[np.argsort(index)], tuple(classes), file)
 
     def convert_ids(self, types: Sequence[pa.DataType]) -> "BagTable":
         """Read ids that are text as the types of the rows' bags, where they can be; a total row keeps its name."""
-        several: Any = self.ids if len(types) > 1 else zip(self.ids, strict=True)
-        read = [tuple(map(_read_id, part, types)) for part in several]
-        ids = tuple(read if len(types) > 1 else [bag for (bag,) in read])
+        columns: list[Sequence[Hashable]] = list(zip(*self.ids, strict=True)) if len(types) > 1 else [self.ids]
+        read = [_read_ids(column, kind) for column, kind in zip(columns, types, strict=True)]
+        ids = tuple(zip(*read, strict=True)) if len(types) > 1 else tuple(read[0])
         return replace(self, ids=ids) if len(set(ids)) == len(ids) else self
 
     def find_rows(self, bag_ids: Sequence[Hashable], instances_file: str, advice: str | None = "") -> ShareArray:
@@ -202,11 +206,13 @@ def _spread_classes(
     return pa.table({**{name: table[name].take(pa.array(first)) for name in bag}, **shares}), names.tolist()
 
 
-def _refuse_long(table: pa.Table, bag: Sequence[str], classes: Sequence[Hashable] | None, file: str) -> None:
-    """Refuse a table that seems to have one row for each bag and class, and say how to read it."""
-    others = [name for name in table.column_names if name not in bag]
+def _refuse_long(table: pa.Table, others: Sequence[str], file: str) -> None:
+    """Refuse a table that seems to have one row for each bag and class, and say how to read it.
+
+    One of its two columns other than those of the bag then holds names of classes.
+    """
     names = [name for name in others if has_words(table[name])]
-    if classes is None and len(others) == 2 and len(names) == 1 and table[names[0]].null_count == 0:
+    if len(names) == 1 and table[names[0]].null_count == 0:
         share = next(name for name in others if name not in names)
         raise ValueError(
             f"{file} seems to have one row for each bag and class: name the columns of the class and of its "
@@ -214,49 +220,39 @@ def _refuse_long(table: pa.Table, bag: Sequence[str], classes: Sequence[Hashable
         )
 
 
-def _add_complement(table: pa.Table, bag: Sequence[str], file: str) -> pa.Table:
+def _add_complement(table: pa.Table, name: str, file: str) -> pa.Table:
     """Add the share of the other of two classes to a table of one share."""
-    others = [name for name in table.column_names if name not in bag]
-    if len(others) != 1:
-        return table
-    shares = as_numbers(others[0], table[others[0]])
+    shares = as_numbers(name, table[name])
     if not ((shares >= 0) & (shares <= 1)).all() or (shares == 1).all():
         return table
-    warn_user(f"{file} has the share of one class, {others[0]!r}; the others are called 'not {others[0]}'")
-    return table.append_column(f"not {others[0]}", pa.array(1 - shares))
-
-
-def _class_column(table: pa.Table, name: str, file: str) -> ShareArray:
-    if name not in table.column_names:
-        there = did_you_mean(name, table.column_names)
-        raise ValueError(f"classes: {file} has no column {name!r} for that class{there}")
-    try:
-        return as_numbers(name, table[name])
-    except ValueError as error:
-        raise ValueError(f"{file}: {error}; name the columns that are classes (classes) if this is none") from None
+    warn_user(f"{file} has the share of one class, {name!r}; the others are called 'not {name}'")
+    return table.append_column(f"not {name}", pa.array(1 - shares))
 
 
 def _refuse_total(numbers: ShareArray, classes: Sequence[Hashable], file: str) -> None:
     """Refuse a column of sums, such as the margins of a cross table, which is no class."""
     for column, name in enumerate(classes):
         others = np.delete(numbers, column, axis=1).sum(axis=1)
-        if len(classes) > 2 and str(name).casefold() in _TOTALS and np.allclose(numbers[:, column], others):
+        if str(name).casefold() in _TOTALS and np.allclose(numbers[:, column], others):
             raise ValueError(
                 f"{file}: column {name!r} is the sum of the others, so it is not a class: leave it out, or name "
                 f"the columns that are classes (classes)"
             )
 
 
-def _read_id(value: Hashable, kind: pa.DataType) -> Hashable:
-    """An id that is text as the type of other ids, if it is written as one of them would be."""
+def _read_ids(ids: Sequence[Hashable], kind: pa.DataType) -> Sequence[Hashable]:
+    """Ids that are text as the type of other ids, where they are written as one of them would be."""
     kind = kind.value_type if pa.types.is_dictionary(kind) else kind
-    if not isinstance(value, str) or pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        return value
-    try:
-        (found,) = pa.array([value]).cast(kind).to_pylist()
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        return value
-    return value if pa.types.is_integer(kind) and str(found) != value else found  # 01 is another bag than 1
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        return ids
+    found = list(ids)
+    for place, value in enumerate(ids):
+        if isinstance(value, str):
+            with suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError):
+                (read,) = pa.array([value]).cast(kind).to_pylist()
+                if not pa.types.is_integer(kind) or str(read) == value:  # 01 is another bag than 1
+                    found[place] = read
+    return found
 
 
 MOST_LABELS = 10_000
@@ -366,25 +362,24 @@ class Shares(NamedTuple):
     source: str
     share_constraints: KnownShares | None = None
 
-    def check(self, bag_ids: Sequence[Hashable], tolerance: float) -> "Shares":
-        """The same, normalized; refused if they are not the shares of two or more classes."""
-        with naming_source(self.source):
-            check_classes(self.classes, self.proportions)
-            checked = check_proportions(self.proportions, bag_ids, tolerance, self.classes.tolist())
-        return self._replace(proportions=checked)
-
 
 def read_bag_tables(stream: RowStream, spec: TableSpec) -> dict[str, BagTable]:
-    """The tables of proportions, counts or bounds; their columns of bags are read as those of the rows."""
+    """Read the tables of proportions, counts or bounds, with ids of the types that those of the rows have.
+
+    There are none if labels are counted.
+    """
+    if not spec.tables_of_bags and spec.label is None:
+        raise ValueError("the classes' shares are not known: give proportions, counts, or a label to count")
     bag_columns = spec.bag_columns(stream)
-    types = [stream.schema.field(name).type for name in bag_columns]
-    text = [name for name in bag_columns if value_type(stream.schema.field(name)) == "text"]
-    tables = {
-        name: _read_bag_table(given, name, bag_columns, text, spec).convert_ids(types)
-        for name, given in spec.tables_of_bags.items()
-    }
-    first = next(iter(tables.values()))
-    for table in tables.values():
+    fields = [stream.schema.field(name) for name in bag_columns]
+    text = [field.name for field in fields if value_type(field) == "text"]
+    tables: dict[str, BagTable] = {}
+    for name, given in spec.tables_of_bags.items():
+        table = _read_bag_table(given, name, bag_columns, text, spec)
+        if len(text) < len(fields):
+            table = table.convert_ids([field.type for field in fields])
+        tables[name] = table
+        first = next(iter(tables.values()))
         if table.classes != first.classes:
             raise ValueError(
                 f"{table.file} has classes {list(table.classes)}, but {first.file} has {list(first.classes)}"
@@ -392,40 +387,27 @@ def read_bag_tables(stream: RowStream, spec: TableSpec) -> dict[str, BagTable]:
     return tables
 
 
-def _read_bag_table(
-    given: Any, what: str, bag_columns: Sequence[str], text: Sequence[str], spec: TableSpec
-) -> BagTable:
+def _read_bag_table(given: Any, what: str, bag: Sequence[str], text: Sequence[str], spec: TableSpec) -> BagTable:
+    """Read a table, whichever form it has, as one row per bag and one column per class."""
     file = source_name(given, f"the table of {what}")
     refuse_empty_path(given, what)
-    if isinstance(given, str | Path) and Path(given).is_file():
-        return _as_bag_table(read_table(given, text, bag_columns), what, bag_columns, spec, file)
-    with check_argument(what):
-        frame = _bags_as_columns(given, bag_columns)
-        table = read_table(frame, text, bag_columns)
+    is_file = isinstance(given, str | Path) and Path(given).is_file()
+    with nullcontext() if is_file else check_argument(what):
+        frame = given if is_file else _bags_as_columns(given, bag)
+        table, classes = read_table(frame, text, bag), spec.classes
         columns = frame if isinstance(frame, Mapping) else getattr(frame, "columns", ())
         names = {str(name): name for name in columns if isinstance(name, Hashable)}
-        return _as_bag_table(table, what, bag_columns, spec, file, names)
-
-
-def _as_bag_table(
-    table: pa.Table,
-    what: str,
-    bag: Sequence[str],
-    spec: TableSpec,
-    file: str,
-    names: Mapping[str, Hashable] | None = None,
-) -> BagTable:
-    """One row per bag and one column per class, whichever form the table has."""
-    classes = spec.classes
-    if spec.long is not None:
-        table, found = _spread_classes(table, bag, spec.long, file, partial=spec.partial or spec.within)
-        classes = found if classes is None else classes
-    elif set(bag) <= set(table.column_names):
-        _refuse_long(table, bag, classes, file)
-        if what == "proportions" and not (spec.partial or spec.within):
-            with naming_source(file):
-                table = _add_complement(table, bag, file)
-    return BagTable.from_table(table, bag, classes, file, names)
+        if spec.long is not None:
+            table, found = _spread_classes(table, bag, spec.long, file, partial=spec.partial or spec.within)
+            classes = found if classes is None else classes
+        elif set(bag) <= set(table.column_names):
+            others = [name for name in table.column_names if name not in bag]
+            if len(others) == 2 and classes is None:
+                _refuse_long(table, others, file)
+            if len(others) == 1 and what == "proportions" and not (spec.partial or spec.within):
+                with naming_source(file):
+                    table = _add_complement(table, others[0], file)
+        return BagTable.from_table(table, bag, classes, file, names)
 
 
 def drop_unmatched(
@@ -496,9 +478,16 @@ def shares_from_tables(
     first = next(iter(tables.values()))
     rows = {name: table.find_rows(bag_ids, source, advice) for name, table in tables.items()}
     if "proportions" in rows:
-        rows["proportions"] = _shares_from_percentages(rows["proportions"], first.file)
+        given = rows["proportions"]
+        sums = given.sum(axis=1)
+        if len(sums) and (np.abs(sums - 100) <= 1).all():  # and none is NaN
+            warn_user(f"{first.file}: the proportions of each bag sum to 100, and are read as percentages")
+            rows["proportions"] = given / 100
     if "counts" in rows:
         rows["proportions"] = shares_from_counts_table(first, rows.pop("counts"), bag_ids, within=spec.within)
+    classes = check_class_names(list(first.classes), "classes")
+    if rows.keys() == {"proportions"} and not (spec.partial or spec.within or spec.proportions_sd is not None):
+        return Shares(rows["proportions"], classes, first.file)
     with naming_source(first.file):
         shares, known = parse_known_shares(
             rows,
@@ -510,16 +499,7 @@ def shares_from_tables(
             sd=spec.proportions_sd,
             tolerance=spec.tolerance,
         )
-    return Shares(shares, check_class_names(list(first.classes), "classes"), first.file, known)
-
-
-def _shares_from_percentages(given: ShareArray, source: str) -> ShareArray:
-    """The shares, where all bags have percentages that sum to a hundred."""
-    sums = np.nansum(given, axis=1)
-    if np.isnan(given).any() or len(sums) == 0 or not (np.abs(sums - 100) <= 1).all():
-        return given
-    warn_user(f"{source}: the proportions of each bag sum to 100, and are read as percentages")
-    return given / 100
+    return Shares(shares, classes, first.file, known)
 
 
 def shares_from_labels(labels: BagCounts, places: Index, source: str) -> Shares:

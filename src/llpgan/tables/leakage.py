@@ -29,8 +29,19 @@ def refuse_leaking_counts(
     """
     words = set(re.split(r"[\W_]+", name.casefold()))
     named = [c for c in classes if len(str(c)) >= _SHORT and str(c).casefold() in words]
-    why = f"it is named after the class {named[0]!r}" if named and counts.shape[1] == 2 else ""
-    if why := why or _format_shares(counts, proportions, classes):
+    n_values = counts.shape[1]
+    why = f"it is named after the class {named[0]!r}" if named and n_values == 2 else ""
+    sizes = counts.sum(axis=1)
+    known = sizes > 0
+    differing = [(c, p) for c, p in zip(classes, proportions[known].T, strict=True) if np.ptp(p) > 0]
+    found: list[str] = []
+    for of_value in counts.T:
+        shares = of_value[known] / sizes[known]
+        found += [c for c, p in differing if np.allclose(shares, p, atol=5e-4)][:1]
+    enough = 1 if n_values == 2 else n_values  # of two values, one may be a class and one all others
+    if len(found) >= enough:
+        why = why or f"it has the share of the class {found[0]!r} in every bag"
+    if why:
         kind = "categories (categories)" if text else "numbers (numbers)"
         raise ValueError(
             f"column {name!r} looks like the label: {why}. Name it as the label (label), which keeps it out of "
@@ -93,15 +104,3 @@ def _warn(name: str, explained: float) -> None:
         f"{100 * explained:.0f} % of the differences between the bags' shares. If it tells the class of a row, "
         f"leave it out (drop) or name it the label (label); else name it among the numbers or categories"
     )
-
-
-def _format_shares(counts: NDArray[np.int64], proportions: NDArray[np.float64], classes: Sequence[str]) -> str:
-    sizes = counts.sum(axis=1)
-    known = sizes > 0
-    differing = [(c, p) for c, p in zip(classes, proportions[known].T, strict=True) if np.ptp(p) > 0]
-    found = []
-    for of_value in counts.T:
-        shares = of_value[known] / sizes[known]
-        found += [name for name, p in differing if np.allclose(shares, p, atol=5e-4)][:1]
-    enough = 1 if counts.shape[1] == 2 else counts.shape[1]  # of two values, one may be a class and one all others
-    return f"it has the share of the class {found[0]!r} in every bag" if len(found) >= enough else ""

@@ -7,7 +7,7 @@ import shlex
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -236,13 +236,15 @@ _HEADER_BYTES = 2**16
 _FIRST_LINES = 20
 
 
-def find_separator(path: Path) -> str:
-    """The separator that the first lines have equally often, and the first line most often, outside of quotes.
+def find_separator(start: str) -> str:
+    r"""The separator that the first lines have equally often, and the first line most often, outside of quotes.
 
     It is a comma if there is none.
+
+    >>> find_separator("name;height\n'Ann';1,7\n")
+    ';'
     """
-    with pa.input_stream(path) as stream:  # which also unpacks
-        lines = stream.read(_HEADER_BYTES).decode("utf-8", errors="replace").split("\n")
+    lines = start.split("\n")
     bare = [_QUOTED.sub("", line) for line in lines[: min(_FIRST_LINES, max(1, len(lines) - 1))]]
     in_header = {separator: bare[0].count(separator) for separator in _SEPARATORS}
     agreeing = {mark: sum(line.count(mark) == n > 0 for line in bare) for mark, n in in_header.items()}
@@ -270,14 +272,6 @@ def parse_decimal_commas(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """
     texts = pc.replace_substring(plain_values(column), ",", ".")
     return pc.utf8_trim_whitespace(texts).cast(pa.float64())
-
-
-def convert_decimal_commas(table: pa.Table, as_text: frozenset[str]) -> pa.Table:
-    """The table with such columns as numbers, but for those that are to stay text."""
-    for place, name in enumerate(table.column_names):
-        if name not in as_text and has_decimal_commas(table[place]):
-            table = table.set_column(place, name, parse_decimal_commas(table[place]))
-    return table
 
 
 _LARGEST = 2**63 - 1
@@ -310,16 +304,8 @@ def id_type(texts: Iterable[str]) -> pa.DataType:
     return parsed.type if len(parsed.unique()) == len(different) else pa.string()
 
 
-def cast_ids(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """A column of texts as the type of its ids; text as codes."""
-    texts = plain_values(column)
-    kind = id_type(texts.unique().drop_null().to_pylist())
-    if kind in (pa.string(), pa.null()):
-        return texts.dictionary_encode()
-    return pc.utf8_trim_whitespace(texts).cast(kind)
-
-
 MISSING = ("", "?", "NA", "N/A", "#N/A", "n/a", "NULL", "null", "None", "NaN", "nan", "-nan", "<NA>")
+CSV, TSV = (".csv", ".csv.gz"), (".tsv", ".tab", ".tsv.gz")
 _SHORT_TEXT = 1000  # up to so many different values, a text column is held as codes
 _USUAL = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
 
@@ -456,16 +442,19 @@ def _from_file(path: Path, text: Text, ids: Text) -> pa.Table:
 
         if (table := read_parquet_folder(path)) is not None:
             return table
-    read = next((reader for ending, reader in _READERS.items() if path.name.lower().endswith(ending)), None)
+    name = path.name.lower()
+    is_csv = name.endswith((*CSV, *TSV))
+    read = next((reader for ending, reader in _READERS.items() if name.endswith(ending)), None)
     if path.is_file() and path.suffix.lower() in _SPREADSHEETS:
         names = f"{str(path)!r}).to_csv({str(path.with_suffix('.csv'))!r}, index=False)"
         convert = shlex.quote(f"import pandas; pandas.read_excel({names}")
         raise ValueError(f"{path} is a spreadsheet: save it as CSV, or run python -c {convert}")
-    if read is None or not path.is_file():
-        raise ValueError(f"{path} is not a table: a file that ends in {', '.join(_READERS)} would be")
+    if not path.is_file() or (read is None and not is_csv):
+        endings = ", ".join((*CSV, *TSV, *_READERS))
+        raise ValueError(f"{path} is not a table: a file that ends in {endings} would be")
     try:
         with unreadable(str(path)):
-            return read(path, text, ids)
+            return CsvFile.open(path, text, ids).read() if read is None else read(path)
     finally:
         pa.default_memory_pool().release_unused()  # the file's text, which Arrow would keep for later
 
@@ -479,67 +468,6 @@ def unreadable(name: str) -> Iterator[None]:
         raise ValueError(f"{name} is not a table that can be read: {_error_line(error)}") from error
 
 
-def _read_csv(path: Path, text: Text, ids: Text, delimiter: str | None = None) -> pa.Table:
-    """With types that fit all rows, which Arrow sees to: where a later row does not fit, it widens the type."""
-    refuse_other_header(path)
-    delimiter = delimiter or find_separator(path)
-    as_text = frozenset([*text, *ids])
-    try:
-        table = _parse_csv(path, as_text, delimiter, line_breaks=False)
-    except pa.ArrowInvalid as error:
-        if "newlines_in_values" not in str(error):
-            raise
-        table = _parse_csv(path, as_text, delimiter, line_breaks=True)  # slower, and rarely needed
-    refuse_not_utf8(path, table)
-    table = drop_blank(table)
-    refuse_repeated(str(path), table.column_names)
-    for place, name in enumerate(table.column_names):
-        if name in ids and name not in text:
-            table = table.set_column(place, name, cast_ids(table[place]))
-    return table if delimiter == _THOUSANDS else convert_decimal_commas(table, as_text)
-
-
-def _parse_csv(path: Path, text: Text, delimiter: str, line_breaks: bool) -> pa.Table:
-    parse = pa.csv.ParseOptions(delimiter=delimiter, newlines_in_values=line_breaks)
-    convert = pa.csv.ConvertOptions(
-        null_values=MISSING,
-        strings_can_be_null=True,
-        auto_dict_encode=True,
-        auto_dict_max_cardinality=_SHORT_TEXT,
-        column_types={name: pa.string() for name in text},
-    )
-    return pa.csv.read_csv(path, parse_options=parse, convert_options=convert)
-
-
-def drop_blank(table: pa.Table, named: Collection[str] = ()) -> pa.Table:
-    """Leave out columns that have neither a name nor values, as spreadsheets write them behind the others."""
-    kept = [
-        place
-        for place, name in enumerate(table.column_names)
-        if name or name in named or table[place].null_count < len(table)
-    ]
-    return table if len(kept) == table.num_columns else table.select(kept)
-
-
-def refuse_not_utf8(path: Path, table: pa.Table) -> None:
-    """Refuse columns that Arrow could only read as bytes."""
-    for entry in table.schema:
-        if pa.types.is_binary(entry.type) or entry.type == pa.dictionary(pa.int32(), pa.binary()):
-            raise _not_utf8(path, f"column {entry.name!r}")
-
-
-def refuse_other_header(path: Path) -> None:
-    """Refuse a file whose first line is no text."""
-    with pa.input_stream(path) as stream:  # which also unpacks
-        header = stream.read(2**16).split(b"\n")[0]
-    try:
-        is_text = "\0" not in codecs.getincrementaldecoder("utf-8")().decode(header)
-    except UnicodeDecodeError:
-        is_text = False
-    if not is_text:
-        raise _not_utf8(path, "in its first line")
-
-
 def _not_utf8(path: Path, where: str) -> ValueError:
     with pa.input_stream(path) as stream:
         encoding = "UTF-16" if stream.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "LATIN1"
@@ -550,28 +478,15 @@ def _not_utf8(path: Path, where: str) -> ValueError:
     )
 
 
-def _read_tsv(path: Path, text: Text, ids: Text) -> pa.Table:
-    return _read_csv(path, text, ids, "\t")
-
-
-def _read_feather(path: Path, text: Text, ids: Text) -> pa.Table:
-    return pyarrow.feather.read_table(path)
-
-
 def _error_line(error: BaseException) -> str:
     return str(error).splitlines()[0] if str(error) else type(error).__name__
 
 
-_READERS: dict[str, Callable[[Path, Text, Text], pa.Table]] = {
-    ".csv": _read_csv,
-    ".csv.gz": _read_csv,
-    ".tsv": _read_tsv,
-    ".tab": _read_tsv,
-    ".tsv.gz": _read_tsv,
-    ".parquet": lambda path, *_: pa.parquet.read_table(path),
-    ".feather": _read_feather,
-    ".arrow": _read_feather,
-    ".jsonl": lambda path, *_: pyarrow.json.read_json(path),
+_READERS: dict[str, Callable[[Path], pa.Table]] = {
+    ".parquet": pa.parquet.read_table,
+    ".feather": pyarrow.feather.read_table,
+    ".arrow": pyarrow.feather.read_table,
+    ".jsonl": pyarrow.json.read_json,
 }
 _SPREADSHEETS = {".xlsx", ".xls", ".xlsm", ".ods"}
 
@@ -582,93 +497,127 @@ _WIDER = (pa.int64(), pa.float64()), (pa.date32(), pa.timestamp("s"), pa.timesta
 
 
 @dataclass(frozen=True)
-class CsvBlocks:
-    """The tables of a file's blocks, each of whole lines.
+class CsvFile:
+    """A CSV file, which is read as a whole, or, if it is larger than memory, in blocks of whole lines.
 
     A reader that sees one block at a time may take a column for whole numbers that has fractions, or words,
-    further on. So a file is gone through once for the types, and then again for the values.
+    further on. So blocks are read with the types of all rows, which :meth:`find_types` finds before.
+
+    Attributes
+    ----------
+    path : Path
+        The file.
+    delimiter : str
+        Between its columns.
+    text : frozenset of str
+        The columns that are read as text.
+    ids : frozenset of str
+        The columns whose different texts must stay different.
     """
 
     path: Path
-    delimiter: str = ","
-    types: Mapping[str, Any] = field(default_factory=dict)
-    with_commas: frozenset[str] = frozenset()
+    delimiter: str
+    text: frozenset[str]
+    ids: frozenset[str]
 
     @classmethod
-    def open(cls, path: Path, delimiter: str, types: Mapping[str, Any], ids: Collection[str] = ()) -> "CsvBlocks":
-        """With the types of all columns found, but for those that are given.
+    def open(cls, path: Path, text: Text = (), ids: Text = ()) -> "CsvFile":
+        """Find the separator in the first lines; a file whose first line is no text is refused."""
+        with pa.input_stream(path) as stream:  # which also unpacks
+            start = stream.read(_HEADER_BYTES)
+        try:
+            is_text = "\0" not in codecs.getincrementaldecoder("utf-8")().decode(start.split(b"\n")[0])
+        except UnicodeDecodeError:
+            is_text = False
+        if not is_text:
+            raise _not_utf8(path, "in its first line")
+        is_tsv = path.name.lower().endswith(TSV)
+        delimiter = "\t" if is_tsv else find_separator(start.decode("utf-8", errors="replace"))
+        return cls(path, delimiter, frozenset(text), frozenset(ids) - frozenset(text))
 
-        Parameters
-        ----------
-        path : Path
-            The file.
-        delimiter : str
-            Between its columns.
-        types : mapping
-            Those that are known.
-        ids : Collection, default=()
-            Columns of bags, whose different texts must stay different.
-        """
-        refuse_other_header(path)
-        found: dict[str, Any] = {}
-        texts: dict[str, set[str]] = {name: set() for name in ids if name not in types}
-        commas = _DecimalCommas(delimiter)
-        for table in cls(path, delimiter, {**types, **dict.fromkeys(texts, pa.string())}):
-            for column in table.schema:
-                found[column.name] = wider(found.get(column.name, column.type), column.type)
-                if column.name in texts:
-                    texts[column.name].update(table[column.name].unique().drop_null().to_pylist())
-                elif column.name not in types:
-                    commas.add(column.name, table[column.name])
-        found |= {name: id_type(seen) for name, seen in texts.items() if name in found}
-        with_commas = commas.columns()
-        return cls(path, delimiter, {**found, **dict.fromkeys(with_commas, pa.float64())}, with_commas)
-
-    def __iter__(self) -> Iterator[pa.Table]:
-        for block in _line_blocks(self.path, self.delimiter, _BLOCK_BYTES):
-            table = drop_blank(self._read(block), self.types)
-            refuse_repeated(str(self.path), table.column_names)
-            refuse_not_utf8(self.path, table)
-            yield table
-
-    def _read(self, block: bytes) -> pa.Table:
-        """The table of some lines.
-
-        They are copied to memory of Arrow's own. Its threads may let go of a block after the table is there, and a
-        thread that lets go of Python's memory while the interpreter ends takes the whole process down.
-        """
-        memory = pa.BufferOutputStream()
-        memory.write(block)
-        parse = pa.csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=b'"' in block)
-        types = {**self.types, **dict.fromkeys(self.with_commas, pa.string())}
-        convert = pa.csv.ConvertOptions(null_values=MISSING, strings_can_be_null=True, column_types=types)
-        table = pa.csv.read_csv(pa.BufferReader(memory.getvalue()), parse_options=parse, convert_options=convert)
+    def read(self) -> pa.Table:
+        """Read the file with types that fit all rows: where a later row does not fit, Arrow widens the type."""
+        as_text = dict.fromkeys(self.text | self.ids, pa.string())
+        try:
+            table = self._parse(self.path, as_text, line_breaks=False, as_codes=True)
+        except pa.ArrowInvalid as error:
+            if "newlines_in_values" not in str(error):
+                raise
+            table = self._parse(self.path, as_text, line_breaks=True, as_codes=True)  # slower, and rarely needed
         for place, name in enumerate(table.column_names):
-            if name in self.with_commas:
+            if name in self.ids:
+                texts = plain_values(table[place])
+                kind = id_type(texts.unique().drop_null().to_pylist())
+                is_text = kind in (pa.string(), pa.null())
+                column = texts.dictionary_encode() if is_text else pc.utf8_trim_whitespace(texts).cast(kind)
+                table = table.set_column(place, name, column)
+            elif self.delimiter != _THOUSANDS and name not in self.text and has_decimal_commas(table[place]):
                 table = table.set_column(place, name, parse_decimal_commas(table[place]))
         return table
 
+    def find_types(self) -> tuple[dict[str, pa.DataType], frozenset[str]]:
+        """Go through the file for the type of each column, and for the columns with decimal commas."""
+        found: dict[str, pa.DataType] = {}
+        texts: dict[str, set[str]] = {name: set() for name in self.ids}
+        with_commas: set[str] = set()
+        others: set[str] = set(self.text) | self.ids
+        for table in self.read_blocks(dict.fromkeys(others, pa.string())):
+            for name in table.column_names:
+                column = table[name]
+                found[name] = wider(found.get(name, column.type), column.type)
+                if name in texts:
+                    texts[name].update(column.unique().drop_null().to_pylist())
+                elif self.delimiter == _THOUSANDS or name in others or pa.types.is_null(column.type):
+                    continue
+                elif has_decimal_commas(column):
+                    with_commas.add(name)
+                elif not pa.types.is_integer(column.type):
+                    others.add(name)
+        found |= {name: id_type(seen) for name, seen in texts.items() if name in found}
+        with_commas -= others
+        return {**found, **dict.fromkeys(with_commas, pa.float64())}, frozenset(with_commas)
 
-class _DecimalCommas:
-    """The columns that hold numbers with decimal commas in one block or more, and nothing else in the others."""
+    def read_blocks(
+        self, types: Mapping[str, pa.DataType], with_commas: frozenset[str] = frozenset()
+    ) -> Iterator[pa.Table]:
+        """Read some megabytes of lines at a time, with these types.
 
-    def __init__(self, delimiter: str) -> None:
-        self.wanted = delimiter != _THOUSANDS
-        self.found: set[str] = set()
-        self.others: set[str] = set()
+        The lines are copied to memory of Arrow's own. Its threads may let go of a block after the table is there,
+        and a thread that lets go of Python's memory while the interpreter ends takes the whole process down.
+        """
+        parsed = {**types, **dict.fromkeys(with_commas, pa.string())}
+        for block in _line_blocks(self.path, self.delimiter, _BLOCK_BYTES):
+            memory = pa.BufferOutputStream()
+            memory.write(block)
+            table = self._parse(pa.BufferReader(memory.getvalue()), parsed, line_breaks=b'"' in block)
+            refuse_repeated(str(self.path), table.column_names)
+            for place, name in enumerate(table.column_names):
+                if name in with_commas:
+                    table = table.set_column(place, name, parse_decimal_commas(table[place]))
+            yield table
 
-    def add(self, name: str, column: pa.ChunkedArray) -> None:
-        """A part of a column."""
-        if not self.wanted or name in self.others or pa.types.is_null(column.type):
-            return
-        if has_decimal_commas(column):
-            self.found.add(name)
-        elif not pa.types.is_integer(column.type):
-            self.others.add(name)
+    def _parse(
+        self, source: Any, types: Mapping[str, pa.DataType], *, line_breaks: bool, as_codes: bool = False
+    ) -> pa.Table:
+        """Parse lines, with text as codes if asked for; refuse columns that Arrow could only read as bytes.
 
-    def columns(self) -> frozenset[str]:
-        """Their names."""
-        return frozenset(self.found - self.others)
+        Columns that have neither a name nor values, as spreadsheets write them behind the others, are left out.
+        """
+        parse = pa.csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=line_breaks)
+        convert = pa.csv.ConvertOptions(
+            null_values=MISSING,
+            strings_can_be_null=True,
+            auto_dict_encode=as_codes,
+            auto_dict_max_cardinality=_SHORT_TEXT,
+            column_types=types,
+        )
+        table = pa.csv.read_csv(source, parse_options=parse, convert_options=convert)
+        for entry in table.schema:
+            if pa.types.is_binary(entry.type) or entry.type == pa.dictionary(pa.int32(), pa.binary()):
+                raise _not_utf8(self.path, f"column {entry.name!r}")
+        places = enumerate(table.column_names)
+        kept = [place for place, name in places if name or name in types or table[place].null_count < len(table)]
+        return table if len(kept) == table.num_columns else table.select(kept)
 
 
 def wider(one: Any, other: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, fields
+from functools import cached_property
 from numbers import Integral
 from typing import Any, Literal
 
@@ -11,6 +12,8 @@ from llpgan.tables.backbones import takes_texts
 from llpgan.tables.encode import Columns
 from llpgan.tables.images import FOLDER_COLUMN
 from llpgan.tables.read import RowStream, missing_column_error
+
+NAME = (str, Integral)  # names of columns are text, and those of frames may be numbers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,11 +103,11 @@ class TableSpec:
     tolerance: float = 0.01
 
     def __post_init__(self) -> None:
-        if self.weight is not None and not _is_name(self.weight):
+        if self.weight is not None and not isinstance(self.weight, NAME):
             raise TypeError(f"weight must be the name of a column, got {self.weight!r}")
         if self.weight is not None and str(self.weight) in [*self.bag_ids, str(self.label)]:
             raise ValueError(f"column {self.weight!r} is given as weight and as bag or label")
-        if self.label is not None and not _is_name(self.label):
+        if self.label is not None and not isinstance(self.label, NAME):
             raise TypeError(f"label must be the name of a column, got {self.label!r}")
         if self.label is not None and str(self.label) in self.bag_ids:
             raise ValueError(
@@ -131,17 +134,18 @@ class TableSpec:
             is_pair = isinstance(size, Sequence) and not isinstance(size, str) and len(size) == 2
             if not is_pair or not all(isinstance(n, int) and not isinstance(n, bool) and n > 0 for n in size):
                 raise ValueError(f"image_size must be height and width in pixels, such as (32, 32), got {size!r}")
-        self._check_features()
+        if self.features is not None or self.text is not None:
+            self._check_features()
         if self.unmatched not in ("error", "drop"):
             raise ValueError(f"unmatched must be 'error' or 'drop', got {self.unmatched!r}")
         check_tolerance(self.tolerance)
 
-    @property
+    @cached_property
     def bag_ids(self) -> list[str]:
         """The columns of the bag that the user names; empty for a folder of images."""
         return [] if self.bag is None else check_names(self.bag, "bag")
 
-    @property
+    @cached_property
     def texts(self) -> list[str]:
         """The columns of texts."""
         return [] if self.text is None else check_names(self.text, "text")
@@ -164,14 +168,6 @@ class TableSpec:
             raise ValueError(f"{self.features} is for images, but text names columns of texts: use wordllama")
         if self.image is not None and takes_texts(self.features) and not self.texts:
             raise ValueError(f"{self.features} is for texts, but image names a column of images")
-
-    @property
-    def counts_labels(self) -> bool:
-        """Whether labels are counted, because neither proportions nor counts are given."""
-        none = not self.tables_of_bags
-        if none and self.label is None:
-            raise ValueError("the classes' shares are not known: give proportions, counts, or a label to count")
-        return none
 
     @property
     def tables_of_bags(self) -> dict[str, Any]:
@@ -282,8 +278,9 @@ def check_names(given: Any, option: str) -> list[str]:
     >>> check_names("state", "bag"), check_names(["state", "county"], "bag")
     (['state'], ['state', 'county'])
     """
-    several = [given] if _is_name(given) else given
-    if isinstance(several, str) or not isinstance(several, Sequence) or not all(map(_is_name, several)):
+    several = [given] if isinstance(given, NAME) else given
+    is_list = isinstance(several, Sequence) and not isinstance(several, str)
+    if not is_list or not all(isinstance(name, NAME) for name in several):
         raise TypeError(f"{option} must be the name of a column, or a list of names, got {given!r}")
     if not several:
         raise ValueError(f"{option} is an empty list: name at least one column")
@@ -296,13 +293,8 @@ def check_names(given: Any, option: str) -> list[str]:
 def check_class_columns(given: Any) -> Sequence[Hashable]:
     """The columns that are classes: at least two."""
     listed = given.tolist() if hasattr(given, "tolist") else given
-    if not isinstance(listed, list | tuple) or not all(map(_is_name, listed)):
+    if not isinstance(listed, list | tuple) or not all(isinstance(name, NAME) for name in listed):
         raise TypeError(f"classes must be a list of names of columns, such as ['no', 'yes'], got {given!r}")
     if len(set(listed)) < max(2, len(listed)):
         raise ValueError(f"classes must be at least two names that differ, got {listed}")
     return listed
-
-
-def _is_name(given: Any) -> bool:
-    """Names are text; columns of frames may be numbered too."""
-    return isinstance(given, str | Integral)

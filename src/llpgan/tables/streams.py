@@ -17,11 +17,12 @@ from llpgan.bags.on_disk import StoredInstances
 from llpgan.tables.columns import naming_source
 from llpgan.tables.images import is_image, open_folder, open_image
 from llpgan.tables.read import (
-    CsvBlocks,
+    CSV,
+    TSV,
+    CsvFile,
     Rows,
     RowStream,
     Text,
-    find_separator,
     id_type,
     read_table,
     refuse_repeated,
@@ -187,7 +188,7 @@ def open_rows(source: Any, text: Text = (), ids: Text = ()) -> Rows:
     return Rows(source_name(source), read_table(source, text, ids), folder=folder)
 
 
-PARQUET, CSV, TSV = ".parquet", (".csv", ".csv.gz"), (".tsv", ".tsv.gz", ".tab")
+PARQUET = ".parquet"
 _NO_VALUE, _ROWS_AT_ONCE = "__HIVE_DEFAULT_PARTITION__", 2**17
 _READING = {"buffer_size": 2**20, "pre_buffer": False}  # a bit of each column; else whole row groups, all kept
 
@@ -220,9 +221,10 @@ def open_stream(source: Any, text: Text = (), ids: Text = ()) -> RowStream:
         return _stream_parquet(path, files)
     if path is not None and path.is_file() and path.name.lower().endswith((*CSV, *TSV)):
         with unreadable(str(path)):
-            delimiter = "\t" if path.name.lower().endswith(TSV) else find_separator(path)
-            blocks = CsvBlocks.open(path, delimiter, {name: pa.string() for name in text}, ids)
-        return _stream_tables(str(path), pa.schema(blocks.types.items()), lambda _: blocks, path.parent)
+            file = CsvFile.open(path, text, ids)
+            types, with_commas = file.find_types()
+        schema = pa.schema(types.items())
+        return _stream_tables(str(path), schema, lambda _: file.read_blocks(types, with_commas), path.parent)
     return stream_rows(open_rows(source, text, ids))
 
 

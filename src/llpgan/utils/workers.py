@@ -55,8 +55,7 @@ class Workers:
         >>> Workers().share(np.array([3, 1, 2]))
         slice(0, 3, None)
         """
-        bounds = divide_bags(sizes, self.count)
-        return slice(bounds[self.rank], bounds[self.rank + 1])
+        return slice(0, len(sizes))
 
     def sum(self, *values: Any) -> tuple[Any, ...]:
         """Numbers and arrays, each replaced by its sum over all workers."""
@@ -94,6 +93,11 @@ class GlooWorkers(Workers):
         leave_at_exit()
         self._dist, self._group = dist, dist.new_group(backend="gloo", timeout=_LONGEST_WAIT)
         self.count, self.rank = dist.get_world_size(), dist.get_rank()
+
+    def share(self, sizes: Array) -> slice:
+        """The bags of this worker."""
+        bounds = divide_bags(sizes, self.count)
+        return slice(bounds[self.rank], bounds[self.rank + 1])
 
     def sum(self, *values: Any) -> tuple[Any, ...]:
         """In one message."""
