@@ -16,6 +16,7 @@ from llpgan.methods.bag_boosting import BagBoosting
 from llpgan.methods.bag_logistic import BagLogistic
 from llpgan.methods.base import LLPClassifier
 from llpgan.methods.boosting import bag_losses
+from llpgan.methods.diagnostics import differ_by_chance
 from llpgan.methods.refinement import mixture_weights
 from llpgan.utils.arrays import Array
 from llpgan.utils.workers import find_workers, train_together
@@ -40,9 +41,10 @@ class AutoLLP(LLPClassifier):
       :class:`~llpgan.methods.bag_boosting.BagBoosting` learns most of it. It counts for two thirds,
       :class:`~llpgan.methods.bag_logistic.BagLogistic`, which does not rest on that assumption, for a third.
     - Under covariate shift fewer than ten bags are learned by BagLogistic alone. Of more bags both methods learn.
-      Each has predictions for bags that parts of it have not seen, and their
-      weights are those with which the mean of both matches these bags best, drawn towards equal weights (see
-      :func:`~llpgan.methods.refinement.mixture_weights`).
+      If bags differ by more than chance, there are two kinds of trees: those that split at all features, and those
+      that split at few of them. Each method has predictions for bags that parts of it have not seen. The weights
+      are those with which the mean of all matches these bags best, drawn towards equal weights of trees and linear
+      model (see :func:`~llpgan.methods.refinement.mixture_weights`).
 
     BagLogistic has ``refine=True``, which needs ten bags. See ``docs/methods/auto_llp.md`` for how these shares
     were chosen.
@@ -120,7 +122,7 @@ class AutoLLP(LLPClassifier):
         usual = _usual_linear(bags, 0)
         self.tried_ = [
             {
-                "method": type(model).__name__,
+                "method": _name_part(model),
                 "seconds": round(seconds, 2),
                 "weight": round(weight, 3),
                 "held_out_loss": None if loss is None else round(loss, 5),
@@ -143,16 +145,18 @@ class AutoLLP(LLPClassifier):
     def _train(self, bags: Bags, deadline: float) -> tuple[list[tuple[Any, float]], list[str]]:
         """Trees, a linear model or both, trained, how long each took, and which one there was no time for."""
         seed = find_workers().from_first(lambda: int(check_random_state(self.random_state).randint(2**31)))
-        trees = BagBoosting(random_state=seed)
-        if np.isfinite(deadline):
-            trees.set_params(time_limit=max(_LEAST_SECONDS, _SHARE_FOR_TREES * (deadline - time.perf_counter())))
         if reason_uninformative(bags) is not None:
-            return [_fit_part(trees, bags)], []  # which then are the overall shares
-        trained = []
-        if bags.n_bags >= _FEWEST_BAGS or trees.shift_of(bags) == "label":
+            return [_fit_part(BagBoosting(random_state=seed), bags)], []  # which then are the overall shares
+        trained, kinds = [], _kinds_of_trees(bags, seed)
+        for number, trees in enumerate(kinds):
+            if np.isfinite(deadline):
+                now = find_workers().from_first(time.perf_counter)
+                share = _SHARE_FOR_TREES / (len(kinds) - number * _SHARE_FOR_TREES)  # of what is left
+                trees.set_params(time_limit=max(_LEAST_SECONDS, share * (deadline - now)))
             trained.append(_fit_part(trees, bags))
             if not trees.can_split_:  # trees would only pull the linear model to the overall shares
                 trained = []
+                break
         linear = _fit_in_time(_usual_linear(bags, seed), bags, deadline, needed=not trained)
         if linear is None:
             return trained, ["BagLogistic left out, for which there was no time"]
@@ -170,6 +174,18 @@ def _fit_part(model: LLPClassifier, bags: Bags) -> tuple[LLPClassifier, float]:
         model.fit_bags(bags)
     model.encoder_ = None
     return model, time.perf_counter() - started
+
+
+def _kinds_of_trees(bags: Bags, seed: int) -> list[BagBoosting]:
+    """Untrained trees; two kinds for bags that differ beyond chance, in which either kind can be much better."""
+    trees = BagBoosting(random_state=seed)
+    shift = trees.shift_of(bags)
+    if shift == "covariate" and bags.n_bags < _FEWEST_BAGS:
+        return []
+    if shift == "label" or differ_by_chance(bags):
+        return [trees.set_params(bag_shift=shift)]
+    few = {"bag_shift": shift, "n_models": trees.n_models // 2}
+    return [clone(trees).set_params(max_features=1.0, **few), clone(trees).set_params(**few)]
 
 
 def _usual_linear(bags: Bags, seed: int) -> BagLogistic:
@@ -217,7 +233,14 @@ def _weigh_parts(models: list[Any], bags: Bags) -> tuple[Array, list[float | Non
     losses = [
         float(bag_losses(bags, np.nan_to_num(each))[known].mean()) if known.any() else None for each in means
     ]
-    return mixture_weights(bags, means), losses
+    n_trees = sum(isinstance(model, BagBoosting) for model in models)
+    each_kind = [1 / n_trees if isinstance(model, BagBoosting) else 1.0 for model in models]
+    return mixture_weights(bags, means, np.array(each_kind) / sum(each_kind)), losses
+
+
+def _name_part(model: LLPClassifier) -> str:
+    has_all = getattr(model, "max_features", None) == 1.0
+    return f"{type(model).__name__}, all features" if has_all else type(model).__name__
 
 
 def _describe_left_out(model: LLPClassifier, usual: BagLogistic) -> str | None:

@@ -314,15 +314,15 @@ def choose_refined(
     )
 
 
-def mixture_weights(bags: Bags, means: Array) -> Array:
-    """Weights with which the mean of several predictions matches held-out bags best, drawn towards equal weights.
+def mixture_weights(bags: Bags, means: Array, prior: Array | None = None) -> Array:
+    """Weights with which the mean of several predictions matches held-out bags best, drawn towards prior weights.
 
     With p̄_mi the mean that prediction m has for bag i, M predictions and n_i = m_i / (1 + 0.1 (m_i − 1)) for a bag
     of m_i rows, the weights maximize
 
-        Σ_i n_i p_i · log Σ_m w_m p̄_mi + (1 / M) Σ_m log w_m
+        Σ_i n_i p_i · log Σ_m w_m p̄_mi + Σ_m v_m log w_m
 
-    by expectation-maximization: the last term counts as one row that is shared equally.
+    by expectation-maximization: the last term counts as one row that is shared by the prior weights v.
 
     Parameters
     ----------
@@ -330,6 +330,8 @@ def mixture_weights(bags: Bags, means: Array) -> Array:
         The bags.
     means : ndarray of shape (n_predictions, n_bags, n_classes)
         The mean prediction of each bag by classifiers that have not seen it. NaN if there is none.
+    prior : ndarray of shape (n_predictions,), default=None
+        The prior weights, which sum to one. None means equal weights.
 
     Returns
     -------
@@ -349,12 +351,13 @@ def mixture_weights(bags: Bags, means: Array) -> Array:
     counts = sizes / (1 + _CORRELATION * (sizes - 1))
     if bags.bag_weights is not None:
         counts = counts * bags.bag_weights[known]
-    weights: Array = np.full(len(means), 1 / len(means))
+    prior = np.full(len(means), 1 / len(means)) if prior is None else prior
+    weights = prior
     for _ in range(_STEPS):
         mean = np.maximum(np.einsum("m,mik->ik", weights, means), _LEAST)
         targets = bags.proportions[known] if constraints is None else constraints.targets(mean)
         rows = weights * np.einsum("i,ik,mik->m", counts, targets / mean, means)
-        before, weights = weights, (rows + 1 / len(means)) / (rows.sum() + 1)
+        before, weights = weights, (rows + prior) / (rows.sum() + 1)
         if np.abs(weights - before).max() < _STILL:
             break
     return weights
