@@ -564,7 +564,7 @@ _WORDS = {
 }
 
 
-def _percent(figure: Estimate) -> str:
+def _share_text(figure: Estimate) -> str:
     """A share with its interval: 87.5 % (84.6 to 90.4 %)."""
     if figure.low is None or figure.high is None:
         return f"{100 * figure.value:.1f} %"
@@ -576,10 +576,10 @@ def _sentences(now: Snapshot, changes: Sequence[Change], n_looks: int) -> list[s
     found = []
     for change in changes:
         if change.kind == "figure" and change.is_significant:
-            found.append(_WORDS[change.name].format(then=_percent(change.then), now=_percent(change.now)))
+            found.append(_WORDS[change.name].format(then=_share_text(change.then), now=_share_text(change.now)))
         elif change.kind == "figure" and change.name in ("accuracy", "bag error"):
             found.append(
-                f"The {change.name} was {_percent(change.then)} and is {_percent(change.now)}: no significant "
+                f"The {change.name} was {_share_text(change.then)} and is {_share_text(change.now)}: no significant "
                 f"change (p = {change.p_value:.2g}, limit {change.limit:.2g})."
             )
     for kind, what in (("class", "Shares of classes"), ("column", "Columns")):
