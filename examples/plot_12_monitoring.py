@@ -8,6 +8,9 @@ A model is in use, and nobody has labels. New bags with their proportions show w
 # %%
 # A model and its reference
 # -------------------------
+import tempfile
+from pathlib import Path
+
 import numpy as np
 
 from llpgan import Bags, BagLogistic
@@ -26,29 +29,28 @@ def draw(noise, shift=0.0):
 
 model = BagLogistic(n_resamples=0, random_state=0).fit_bags(draw(noise=1))
 model.conformalize(draw(noise=1))
-print(
-    monitor(model, draw(noise=1), history="history.jsonl")
-)  # the first look is the reference
+history = Path(tempfile.mkdtemp()) / "history.jsonl"
+print(monitor(model, draw(noise=1), history=history))  # the first look is the reference
 
 # %%
 # Quiet weeks
 # -----------
 # Each look spends a part of the error level, so that you may look as often as you like.
 for _ in range(5):
-    report = monitor(model, draw(noise=1), history="history.jsonl")
+    report = monitor(model, draw(noise=1), history=history)
 print(report)
 
 # %%
 # A column moves
 # --------------
 # The data change, but the accuracy does not fall: that is drift.
-report = monitor(model, draw(noise=1, shift=0.5), history="history.jsonl")
+report = monitor(model, draw(noise=1, shift=0.5), history=history)
 print(report)
 
 # %%
 # The accuracy falls
 # ------------------
 for noise in (1.5, 2, 4):
-    report = monitor(model, draw(noise=noise), history="history.jsonl")
+    report = monitor(model, draw(noise=noise), history=history)
 print(report)
 MonitorDisplay.from_report(report)

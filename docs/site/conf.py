@@ -56,6 +56,7 @@ html_favicon = "_static/favicon.svg"
 html_extra_path = ["extra"]
 html_copy_source = False
 html_show_sourcelink = False
+html_context = {"default_mode": "auto"}  # without it the theme writes an error to the console
 html_theme_options = {
     "logo": {"text": "llpgan"},
     "navbar_align": "left",

@@ -1,5 +1,7 @@
 """Bags: instances, and the class proportions of the bag of each."""
 
+from __future__ import annotations
+
 import hashlib
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import InitVar, dataclass, replace
@@ -117,7 +119,7 @@ class Bags:
     bag_ids: tuple[Hashable, ...]
     classes: Array
     features: Sequence[str] | None = None
-    encoder: "Encoder | None" = None
+    encoder: Encoder | None = None
     weights: NDArray[np.float64] | None = None
     share_constraints: KnownShares | None = None
     bag_weights: NDArray[np.float64] | None = None
@@ -161,7 +163,7 @@ class Bags:
         counts: Any = None,
         label: str | None = None,
         classes: Sequence[str] | None = None,
-        columns: "Columns | None" = None,
+        columns: Columns | None = None,
         image: str | None = None,
         image_size: tuple[int, int] | None = None,
         text: str | Sequence[str] | None = None,
@@ -176,7 +178,7 @@ class Bags:
         long: Sequence[str] | None = None,
         unmatched: Literal["error", "drop"] = "error",
         tolerance: float = 0.01,
-    ) -> "Bags":
+    ) -> Bags:
         """Make bags from a table of rows and a table of the proportions or counts of the bags.
 
         Parameters

@@ -1,5 +1,7 @@
 """Checks of bags and their proportions, with errors that name what is wrong."""
 
+from __future__ import annotations
+
 from collections.abc import Hashable, Sequence
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Warnings about bags and trained models."""
 
+from __future__ import annotations
+
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager

@@ -1,5 +1,7 @@
 """Which rows belong to which bag."""
 
+from __future__ import annotations
+
 import warnings
 from abc import abstractmethod
 from collections.abc import Hashable, Mapping

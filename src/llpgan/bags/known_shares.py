@@ -1,5 +1,7 @@
 """What is known of proportions: some classes, bounds, noise, or shares within a block."""
 
+from __future__ import annotations
+
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -153,7 +155,7 @@ class KnownShares:
     sizes: Table
     within: Table | None = None
 
-    def take_bags(self, bags: NDArray[np.int64]) -> "KnownShares":
+    def take_bags(self, bags: NDArray[np.int64]) -> KnownShares:
         """What is known of some of the bags."""
         return KnownShares(
             self.lower[bags],
@@ -163,7 +165,7 @@ class KnownShares:
             None if self.within is None else self.within[bags],
         )
 
-    def append_labelled(self, shares: Table) -> "KnownShares":
+    def append_labelled(self, shares: Table) -> KnownShares:
         """Append bags of one row whose shares are known exactly.
 
         >>> known = KnownShares(np.array([[0.0, 0.2]]), np.array([[0.8, 1.0]]), None, np.array([10.0]))

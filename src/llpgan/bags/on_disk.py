@@ -1,5 +1,7 @@
 """Instances that stay in their file."""
 
+from __future__ import annotations
+
 import os
 import weakref
 from collections.abc import Iterator
@@ -74,7 +76,7 @@ class StoredInstances:
         """The size of the whole array in bytes."""
         return int(self.shape[0] * self._row_bytes)
 
-    def select(self, rows: NDArray[np.int64]) -> "StoredInstances":
+    def select(self, rows: NDArray[np.int64]) -> StoredInstances:
         """Return the instances at some positions, which stay in the file.
 
         Parameters

@@ -1,5 +1,7 @@
 """The shift and scale of columns."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 
 import numpy as np

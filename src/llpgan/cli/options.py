@@ -210,9 +210,9 @@ def _own(function: Callable[..., Any]) -> list[Option]:
 
 
 def _column_options(name: str) -> list[Option]:
-    said = read_documentation(Columns)
+    said, hints = read_documentation(Columns), get_type_hints(Columns)
     return [
-        Option(f"{name}.{field}", parameter.annotation, parameter.default, said[field])
+        Option(f"{name}.{field}", hints[field], parameter.default, said[field])
         for field, parameter in signature(Columns).parameters.items()
     ]
 
@@ -328,7 +328,9 @@ def method_class(name: str) -> Any:
 
 def collect_settings(name: str) -> dict[str, Any]:
     """The type of each setting of a method."""
-    return {field.name: field.type for field in fields(method_class(name)) if field.init}
+    method = method_class(name)
+    hints = get_type_hints(method, localns={"Encoder": Any, "PredictionSets": Any})  # of attributes, not settings
+    return {field.name: hints[field.name] for field in fields(method) if field.init}
 
 
 def plain_setting(method: str, name: str, value: Any) -> Any:

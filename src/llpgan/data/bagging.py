@@ -9,6 +9,8 @@ there are such rows, a warning says how many and why. :func:`into_bags` leaves t
 The functions of :mod:`llpgan.data.bagging` take Bags and return Bags with noisy proportions.
 """
 
+from __future__ import annotations
+
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace

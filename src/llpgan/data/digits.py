@@ -1,5 +1,7 @@
 """scikit-learn's digits."""
 
+from __future__ import annotations
+
 from typing import NamedTuple
 
 import numpy as np

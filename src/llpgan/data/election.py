@@ -1,5 +1,7 @@
 """The election of 2016: respondents of a survey, and the official results of the states."""
 
+from __future__ import annotations
+
 from pathlib import Path
 from typing import NamedTuple
 

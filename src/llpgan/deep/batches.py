@@ -1,5 +1,7 @@
 """Batches of whole bags, each with its loss."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
@@ -34,7 +36,7 @@ class BagBatch(NamedTuple):
     proportions: Tensor
     loss: ProportionLoss = proportion_loss
 
-    def to(self, device: torch.device) -> "BagBatch":
+    def to(self, device: torch.device) -> BagBatch:
         """The batch on a device."""
         loss = self.loss
         if isinstance(loss, partial):

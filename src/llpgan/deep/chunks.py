@@ -1,5 +1,7 @@
 """Networks with their optimizers, and exact gradients of steps larger than memory, chunk by chunk."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from queue import Empty, Full, Queue
@@ -44,7 +46,7 @@ def read_ahead(items: Iterable[T], source: object) -> Iterable[T]:
     return items if in_memory else prefetch(items)
 
 
-def _take(reader: "_Reader[T]") -> Generator[T, None, None]:
+def _take(reader: _Reader[T]) -> Generator[T, None, None]:
     reader.start()
     try:
         while (ready := reader.ready.get()) is not _END:
@@ -124,7 +126,7 @@ class ChunkedInstances:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def to(self, device: torch.device) -> "ChunkedInstances":
+    def to(self, device: torch.device) -> ChunkedInstances:
         """The same rows, to be read onto a device."""
         return replace(self, device=device)
 

@@ -1,5 +1,7 @@
 """Devices, precision and processes."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar

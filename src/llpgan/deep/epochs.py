@@ -1,5 +1,7 @@
 """The history of epochs, and the choice among them: nothing here loads torch."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from typing import Any
 

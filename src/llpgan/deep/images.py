@@ -1,5 +1,7 @@
 """Images during training: scaling, augmentation, and smaller sizes at first."""
 
+from __future__ import annotations
+
 import warnings
 from collections.abc import Callable
 from math import pi
@@ -157,7 +159,7 @@ class Scaling(nn.Module):
         self.register_buffer("scale", torch.as_tensor(scale, dtype=torch.float32))
 
     @classmethod
-    def from_instances(cls, instances: Array, weights: Array | None = None) -> "Scaling":
+    def from_instances(cls, instances: Array, weights: Array | None = None) -> Scaling:
         """What these instances need, by their shape: rows of a table, weighted or not, or images."""
         return cls(*(_column_statistics(instances, weights) if instances.ndim == 2 else _range(instances)))
 

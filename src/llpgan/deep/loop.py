@@ -1,5 +1,7 @@
 """One loop for every objective: epochs over bags, averaged weights, held-out bags, checkpoints."""
 
+from __future__ import annotations
+
 import io
 import os
 import sys
@@ -116,7 +118,7 @@ class Run:
     """The state of a training: all that a checkpoint holds."""
 
     objective: Objective
-    averaged: "Averaged"
+    averaged: Averaged
     history: History = field(default_factory=list)
     best: dict[str, Tensor] | None = None
     best_losses: list[float] | None = None

@@ -1,5 +1,7 @@
 """What one step of training minimizes. The loop knows only :class:`Objective`."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass
 from typing import Any, NamedTuple, Protocol

@@ -1,5 +1,7 @@
 """Optimizers by name: Adam, SGD with Nesterov momentum, and Muon, for filters too."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from math import sqrt
 from typing import Any

@@ -4,6 +4,8 @@ They combine with any loss of bags, with each other, and with LLP-GAN's game:
 ``LLPGAN(instance_terms="smoothness")``.
 """
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager

@@ -1,5 +1,7 @@
 """Bags that each step makes anew, with their losses: mixed bags (MixBag) and bags in groups (LLPFC)."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 from functools import partial
 from statistics import NormalDist

@@ -1,5 +1,7 @@
 """The cells of groups by outcomes in every unit, from the unit's two margins, and how uncertain they are."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,5 +1,7 @@
 """Counts of people by group and by outcome for each unit: what ecological inference starts from."""
 
+from __future__ import annotations
+
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -162,7 +164,7 @@ class GroupCounts:
         remainder: str | None = None,
         strata: str | Sequence[str] | None = None,
         covariates: Sequence[str] = (),
-    ) -> "GroupCounts":
+    ) -> GroupCounts:
         """Read counts from a table with one row per unit.
 
         Parameters
@@ -264,7 +266,7 @@ class GroupCounts:
         return {name: np.flatnonzero(index == position) for name, position in place.items()}
 
     @property
-    def occupied(self) -> "GroupCounts":
+    def occupied(self) -> GroupCounts:
         """The units that have anybody."""
         there = self.totals > 0
 

@@ -1,5 +1,7 @@
 """Shares of classes by group, from a model's predictions of rows and the proportions of their bags."""
 
+from __future__ import annotations
+
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Literal

@@ -1,5 +1,7 @@
 """The share of each outcome in each group, estimated from the counts of units, with intervals."""
 
+from __future__ import annotations
+
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
@@ -73,7 +75,7 @@ class GroupShares:
     highest: Table
     goodman: Table
     confounding: Table | None = None
-    by_stratum: Mapping[Hashable, "GroupShares"] = field(default_factory=dict)
+    by_stratum: Mapping[Hashable, GroupShares] = field(default_factory=dict)
     divergence: float | None = None
 
     @property
@@ -159,7 +161,7 @@ class GroupShares:
             return _subtract((one, r), (two, s), None)
         return _subtract((one, r), (two, s), one.covariance[r, :, r] + two.covariance[s, :, s])
 
-    def sensitivity(self, group: Hashable, other: Hashable, outcome: Hashable) -> "Sensitivity | None":
+    def sensitivity(self, group: Hashable, other: Hashable, outcome: Hashable) -> Sensitivity | None:
         """Return how strong confounding must be for a difference between two groups to vanish.
 
         Parameters
@@ -184,7 +186,7 @@ class GroupShares:
             float(self.shares[r, c] - self.shares[s, c]), float(np.sqrt(np.maximum(squared, 0.0)).sum())
         )
 
-    def without(self, outcomes: Sequence[Hashable]) -> "GroupShares":
+    def without(self, outcomes: Sequence[Hashable]) -> GroupShares:
         """Return the shares among the people with the other outcomes, such as among those who voted.
 
         Parameters
@@ -228,7 +230,7 @@ class GroupShares:
             },
         )
 
-    def _describe_people(self, outcomes: NDArray[np.int64]) -> "GroupShares":
+    def _describe_people(self, outcomes: NDArray[np.int64]) -> GroupShares:
         """The same without groups of whom nobody has one of these outcomes."""
         kept = np.flatnonzero(self.shares[:, outcomes].sum(axis=1) > 0)
         parts = {name: getattr(self, name)[kept] for name in ("sizes", "shares", "lowest", "highest", "goodman")}

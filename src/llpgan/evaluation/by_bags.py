@@ -1,5 +1,7 @@
 """Scores of predictions by bags."""
 
+from __future__ import annotations
+
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import Any, cast

@@ -1,5 +1,7 @@
 """Scores of predictions by labels."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple

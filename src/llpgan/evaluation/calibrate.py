@@ -1,5 +1,7 @@
 """Calibration of probabilities from held-out random bags: measured, and corrected."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Literal
 

@@ -1,5 +1,7 @@
 """The default method, and the weight of labelled rows, chosen on held-out bags."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod

@@ -1,5 +1,7 @@
 """Comparison of methods on held-out bags."""
 
+from __future__ import annotations
+
 import hashlib
 import json
 import os

@@ -1,5 +1,7 @@
 """Means that need every row's label, estimated from random bags with the help of the model's predictions."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, replace
 
 import numpy as np

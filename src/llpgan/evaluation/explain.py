@@ -1,5 +1,7 @@
 """Importance and effect of columns."""
 
+from __future__ import annotations
+
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,5 +1,7 @@
 """Inspection of bags before training, and learning curves."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 

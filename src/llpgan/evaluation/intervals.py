@@ -1,5 +1,7 @@
 """Estimates with their intervals."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 

@@ -1,5 +1,7 @@
 """Monitoring of a model in use: whether its accuracy has fallen, or the data have changed."""
 
+from __future__ import annotations
+
 import json
 import os
 import warnings
@@ -113,7 +115,7 @@ class Snapshot:
         return json.dumps({"version": _VERSION, **asdict(self)}, ensure_ascii=False)
 
     @classmethod
-    def from_json(cls, line: str) -> "Snapshot":
+    def from_json(cls, line: str) -> Snapshot:
         """Read a snapshot from a line of JSON.
 
         Parameters
@@ -579,8 +581,8 @@ def _sentences(now: Snapshot, changes: Sequence[Change], n_looks: int) -> list[s
             found.append(_WORDS[change.name].format(then=_share_text(change.then), now=_share_text(change.now)))
         elif change.kind == "figure" and change.name in ("accuracy", "bag error"):
             found.append(
-                f"The {change.name} was {_share_text(change.then)} and is {_share_text(change.now)}: no significant "
-                f"change (p = {change.p_value:.2g}, limit {change.limit:.2g})."
+                f"The {change.name} was {_share_text(change.then)} and is {_share_text(change.now)}: "
+                f"no significant change (p = {change.p_value:.2g}, limit {change.limit:.2g})."
             )
     for kind, what in (("class", "Shares of classes"), ("column", "Columns")):
         moved = sorted((c for c in changes if c.kind == kind and c.is_significant), key=lambda c: -abs(c.size))

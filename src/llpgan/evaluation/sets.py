@@ -3,6 +3,8 @@
 The thresholds of the sets come from bags that were drawn at random; no row's label is needed.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field

@@ -1,5 +1,7 @@
 """Splits by bags, for cross-validation."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from typing import Any, ClassVar, NamedTuple, Protocol
 

@@ -1,5 +1,7 @@
 """Which rows to label in addition to bags: those whose labels reduce the uncertainty of predictions most."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Literal
 

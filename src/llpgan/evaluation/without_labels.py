@@ -1,5 +1,7 @@
 """Accuracy without labels, from random bags or as a worst case."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from math import log, sqrt
 from typing import NamedTuple

@@ -1,5 +1,7 @@
 """AutoLLP: the default for tables."""
 
+from __future__ import annotations
+
 import time
 from dataclasses import dataclass
 from numbers import Real

@@ -1,5 +1,7 @@
 """BagBoosting: gradient boosted trees from bags."""
 
+from __future__ import annotations
+
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass

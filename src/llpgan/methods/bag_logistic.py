@@ -1,5 +1,7 @@
 """BagLogistic: logistic regression by the cross-entropy of bags."""
 
+from __future__ import annotations
+
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

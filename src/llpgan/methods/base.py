@@ -1,5 +1,7 @@
 """The base class of all methods: scikit-learn's contract."""
 
+from __future__ import annotations
+
 import warnings
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence, Set
@@ -81,7 +83,7 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     classes_: Array
     n_features_in_: int
-    encoder_: "Encoder | None"
+    encoder_: Encoder | None
     weight_column_: str | None = None  # set by llpgan fit, so that other commands count rows in the same way
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
     takes_weights: ClassVar[bool] = False  # whether rows may have weights
@@ -350,7 +352,7 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.calibrator_ = calibrator
         return self
 
-    def require_sets(self) -> "PredictionSets":
+    def require_sets(self) -> PredictionSets:
         """Return the thresholds of prediction sets.
 
         Returns

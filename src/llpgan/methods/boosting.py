@@ -1,5 +1,7 @@
 """Boosting rounds on bags: the losses, and the choice of the number of rounds."""
 
+from __future__ import annotations
+
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence

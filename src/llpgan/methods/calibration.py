@@ -1,5 +1,7 @@
 """The temperature of a deep model, fitted on held-out bags."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -51,7 +53,7 @@ def can_count(held_out: BagDataset) -> bool:
 
 
 def plan_calibration(
-    model: "DeepClassifier", training: BagDataset, held_out: BagDataset | None, fewest: int, seed: int
+    model: DeepClassifier, training: BagDataset, held_out: BagDataset | None, fewest: int, seed: int
 ) -> Callable[[float], float] | None:
     """How to find the temperature after a training, from the seconds that it took; None for no calibration.
 
@@ -110,7 +112,7 @@ def apply_temperature(probabilities: Array, temperature: float) -> Array:
 
 
 def fit_temperature(
-    model: "DeepClassifier", training: BagDataset, held_out_bags: BagDataset | None, seed: int, seconds: float
+    model: DeepClassifier, training: BagDataset, held_out_bags: BagDataset | None, seed: int, seconds: float
 ) -> float:
     """The temperature, 1 or higher, of a network that was trained on all of these bags in so many seconds.
 

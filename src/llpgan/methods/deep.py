@@ -1,5 +1,7 @@
 """The base class of deep methods."""
 
+from __future__ import annotations
+
 import copy
 import sys
 from abc import abstractmethod
@@ -85,7 +87,7 @@ _STEPS_ON_TABLES = 3_000  # after which networks begin to memorize the bags of a
 _ONLY_WATCHING = {"verbose", "checkpoint", "tensorboard"}  # settings that do not change what is learned
 
 
-def find_recipe(model: "DeepClassifier") -> Pair:
+def find_recipe(model: DeepClassifier) -> Pair:
     """The networks and settings of a fit: as the user gave them, and otherwise as suits the instances.
 
     With a network of the user's, settings are those of the paper's networks, and images are not coarse at first.
@@ -103,7 +105,7 @@ def find_recipe(model: "DeepClassifier") -> Pair:
     return recipe._replace(**given)
 
 
-def make_plan(model: "DeepClassifier", recipe: Pair, bags: Bags, seed: int) -> Plan:
+def make_plan(model: DeepClassifier, recipe: Pair, bags: Bags, seed: int) -> Plan:
     """Epochs, steps, rates and averages of the training."""
     return Plan(
         epochs=count_epochs(model, recipe, bags),
@@ -120,7 +122,7 @@ def make_plan(model: "DeepClassifier", recipe: Pair, bags: Bags, seed: int) -> P
 
 
 def make_optimizer(
-    model: "DeepClassifier", recipe: Pair, parameters: list[nn.Parameter], *, has_norm: bool
+    model: DeepClassifier, recipe: Pair, parameters: list[nn.Parameter], *, has_norm: bool
 ) -> Optimizer:
     """The optimizer of the classifier."""
     name: Any = recipe.optimizer
@@ -137,14 +139,14 @@ def make_optimizer(
     return named_optimizer(name, parameters, rate, model.betas, model.weight_decay, has_norm=has_norm)
 
 
-def make_adam(model: "DeepClassifier", recipe: Pair, parameters: list[nn.Parameter]) -> Optimizer:
+def make_adam(model: DeepClassifier, recipe: Pair, parameters: list[nn.Parameter]) -> Optimizer:
     """Adam, of a classifier or a generator; the learning rate of another optimizer is not Adam's."""
     own_rate = model.learning_rate if recipe.optimizer == "adam" else None
     rate = own_rate or paper_pair(model.instance_shape_).learning_rate
     return named_optimizer("adam", parameters, rate, recipe.betas, model.weight_decay, has_norm=False)
 
 
-def count_epochs(model: "DeepClassifier", recipe: Pair, bags: Bags) -> int:
+def count_epochs(model: DeepClassifier, recipe: Pair, bags: Bags) -> int:
     """As many as asked for, or as usual: fewer for tables of many bags."""
     if model.epochs is not None:
         return model.epochs
@@ -157,7 +159,7 @@ def count_epochs(model: "DeepClassifier", recipe: Pair, bags: Bags) -> int:
     return min(USUAL_EPOCHS, max(fewest, round(n_steps / steps)))
 
 
-def _choose_bags_per_step(model: "DeepClassifier", recipe: Pair, bags: Bags) -> int:
+def _choose_bags_per_step(model: DeepClassifier, recipe: Pair, bags: Bags) -> int:
     """As many as asked for, or as usual; enough for a loss that compares the bags of a step."""
     loss = model.bag_loss()
     fewest = loss.fewest_bags if isinstance(loss, BagLoss) else 1
@@ -175,7 +177,7 @@ def _choose_bags_per_step(model: "DeepClassifier", recipe: Pair, bags: Bags) -> 
 
 
 def split_bags(
-    model: "DeepClassifier", bags: Bags, held_out: Bags | None, seed: int, ranks: Ranks
+    model: DeepClassifier, bags: Bags, held_out: Bags | None, seed: int, ranks: Ranks
 ) -> tuple[BagDataset, BagDataset | None]:
     """The bags to train with, and those that judge each epoch: given, or a share of them drawn at random."""
     training = partial(
@@ -205,7 +207,7 @@ def split_bags(
     return training(bags, np.sort(order[n_held_out:])), BagDataset(bags, np.sort(order[:n_held_out]))
 
 
-def make_checkpoint(model: "DeepClassifier", bags: Bags, held_out: Bags | None = None) -> Checkpoint | None:
+def make_checkpoint(model: DeepClassifier, bags: Bags, held_out: Bags | None = None) -> Checkpoint | None:
     """Where the state after each epoch goes, with what it must agree with to be continued."""
     if model.checkpoint is None:
         return None
@@ -215,7 +217,7 @@ def make_checkpoint(model: "DeepClassifier", bags: Bags, held_out: Bags | None =
 
 
 @contextmanager
-def make_listeners(model: "DeepClassifier", plan: Plan, ranks: Ranks) -> Iterator[list[Listener]]:
+def make_listeners(model: DeepClassifier, plan: Plan, ranks: Ranks) -> Iterator[list[Listener]]:
     """What is notified of each epoch: the watcher, and progress and TensorBoard if asked for."""
     with ExitStack() as stack:
         listeners: list[Listener] = [Watcher(plan.coarse_epochs)]
@@ -226,7 +228,7 @@ def make_listeners(model: "DeepClassifier", plan: Plan, ranks: Ranks) -> Iterato
         yield listeners
 
 
-def check_settings(model: "DeepClassifier", bags: Bags) -> None:
+def check_settings(model: DeepClassifier, bags: Bags) -> None:
     """Refuse settings of the optimizer, and bags, that the training could not take, before it comes to them."""
     betas: Any = model.betas
     loss, most = model.bag_loss(), model.mini_bag_size
@@ -256,7 +258,7 @@ def check_settings(model: "DeepClassifier", bags: Bags) -> None:
             )
 
 
-def terms_in_training(model: "DeepClassifier", recipe: Pair, bags: Bags) -> list[InstanceTerm]:
+def terms_in_training(model: DeepClassifier, recipe: Pair, bags: Bags) -> list[InstanceTerm]:
     """The terms on single instances that have a weight; an error for those that do not suit model or bags."""
     terms, at_once = model.weighted_terms(), model.max_instances_per_step
     for term in terms:

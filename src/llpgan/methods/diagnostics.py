@@ -1,5 +1,7 @@
 """Settings in messages, and how bags differ from each other."""
 
+from __future__ import annotations
+
 import inspect
 from dataclasses import dataclass, is_dataclass
 from pathlib import Path

@@ -1,5 +1,7 @@
 """DLLP and the later methods that differ from it in their loss, terms or bags."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar

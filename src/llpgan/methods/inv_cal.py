@@ -1,5 +1,7 @@
 """InvCal: inverse calibration by support vector regression of bag means."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from numbers import Real
 from typing import ClassVar

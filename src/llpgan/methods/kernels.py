@@ -1,5 +1,7 @@
 """Kernels, exact or by Nyström features."""
 
+from __future__ import annotations
+
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -79,7 +81,7 @@ class KernelMap:
     @classmethod
     def from_kernel(
         cls, kernel: Kernel, features: Array, n_landmarks: int | None, random_state: RandomState
-    ) -> "KernelMap":
+    ) -> KernelMap:
         """The map of so many rows, drawn at random, as landmarks; None for all rows."""
         landmarks = features
         if n_landmarks is not None and n_landmarks < len(features):

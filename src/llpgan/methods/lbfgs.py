@@ -1,5 +1,7 @@
 """L-BFGS for many problems side by side."""
 
+from __future__ import annotations
+
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -24,7 +26,7 @@ class Point:
     value: float
     slope: float
 
-    def subtract_line(self, slope: float) -> "Point":
+    def subtract_line(self, slope: float) -> Point:
         """The same of the function less a line through zero."""
         return Point(self.step, self.value - self.step * slope, self.slope - slope)
 
@@ -176,7 +178,7 @@ _MOST_TRIALS = 20  # of a step, before the memory is dropped
 
 def minimize_side_by_side(
     functions: Functions, start: Array, *, tol: float, max_iterations: int = 2000, deadline: float = np.inf
-) -> "Searches":
+) -> Searches:
     """Minimise each of several smooth functions from its own start.
 
     Every function is searched as if it were alone, with separate steps; only the evaluations are shared. A search

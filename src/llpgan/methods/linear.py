@@ -1,5 +1,7 @@
 """What linear and kernel methods share: blocks of rows, scores, one-vs-rest."""
 
+from __future__ import annotations
+
 import os
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
@@ -54,7 +56,7 @@ class Linear:
     intercept: Array
 
     @classmethod
-    def zero(cls, n_outputs: int, n_features: int) -> "Linear":
+    def zero(cls, n_outputs: int, n_features: int) -> Linear:
         """All weights and intercepts zero, from which a search can start."""
         return cls(np.zeros((n_outputs, n_features)), np.zeros(n_outputs))
 
@@ -78,7 +80,7 @@ class Features:
     scale: Array
 
     @classmethod
-    def from_rows(cls, rows: Array, shift: Array | float = 0.0, scale: Array | float = 1.0) -> "Features":
+    def from_rows(cls, rows: Array, shift: Array | float = 0.0, scale: Array | float = 1.0) -> Features:
         """Rows in double precision, and the same shift and scale for all columns where one number is given."""
         rows = np.asarray(rows, np.float64)
         shift, scale = np.broadcast_to(shift, rows.shape[1]), np.broadcast_to(scale, rows.shape[1])

@@ -1,5 +1,7 @@
 """LLP-GAN: the classifier is a GAN's discriminator."""
 
+from __future__ import annotations
+
 import copy
 from dataclasses import dataclass
 from functools import partial

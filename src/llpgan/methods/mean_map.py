@@ -1,5 +1,7 @@
 """Mean maps: MeanMap, LaplacianMeanMap and AlternatingMeanMap."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral, Real

@@ -1,5 +1,7 @@
 """MarginalLogistic: logistic regression from tables of counts of pairs of columns."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self, cast

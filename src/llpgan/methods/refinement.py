@@ -18,6 +18,8 @@ bag, up to terms that do not grow with the bag: maximum likelihood for exact cou
 cost less: the classes are assumed to be clusters of the features.
 """
 
+from __future__ import annotations
+
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -193,7 +195,7 @@ def refine_linear(
 
 
 def take_small_steps(
-    loss: "TiltedCrossEntropies", points: Array, which: Array, refinement: Refinement, deadline: float = np.inf
+    loss: TiltedCrossEntropies, points: Array, which: Array, refinement: Refinement, deadline: float = np.inf
 ) -> Array:
     """Lower the losses of some classifiers, each time by the minimum of an upper bound.
 

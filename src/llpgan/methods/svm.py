@@ -1,5 +1,7 @@
 """Proportion SVMs: alter-∝SVM and conv-∝SVM."""
 
+from __future__ import annotations
+
 import warnings
 from abc import abstractmethod
 from collections import deque

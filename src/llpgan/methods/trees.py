@@ -1,5 +1,7 @@
 """Trees that LightGBM grows, and whose leaves get their values here."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -36,7 +38,7 @@ class Tree(NamedTuple):
     own: Array
 
     @classmethod
-    def from_text(cls, number: int, text: str) -> "Tree":
+    def from_text(cls, number: int, text: str) -> Tree:
         """The first tree of a text in LightGBM's format. All that is used of it is checked."""
         lines = dict(line.split("=", 1) for line in text.splitlines() if "=" in line)
         try:

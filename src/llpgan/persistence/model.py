@@ -1,5 +1,7 @@
 """A model as a folder: saving and loading."""
 
+from __future__ import annotations
+
 import re
 import warnings
 from collections.abc import Mapping
@@ -107,7 +109,7 @@ class Manifest:
         write_sealed(folder / MANIFEST, asdict(self), FORMAT)
 
     @classmethod
-    def read(cls, folder: Path) -> "Manifest":
+    def read(cls, folder: Path) -> Manifest:
         """Of a folder whose files are all there and as they were written; else an error that names the file."""
         path = folder / MANIFEST
         if not path.is_file():

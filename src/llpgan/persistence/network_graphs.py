@@ -1,5 +1,7 @@
 """ONNX graphs of networks: apart from the others because this loads torch."""
 
+from __future__ import annotations
+
 import copy
 import logging
 import warnings

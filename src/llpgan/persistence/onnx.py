@@ -6,6 +6,8 @@
 ['probabilities', 'prediction']
 """
 
+from __future__ import annotations
+
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["to_onnx"]
 
 
-def to_onnx(model: LLPClassifier) -> "ModelProto":
+def to_onnx(model: LLPClassifier) -> ModelProto:
     """Convert a trained model to an ONNX graph.
 
     The inputs of the graph are the columns of the table that the model learned from, each with the name of the

@@ -1,5 +1,7 @@
 """Charts as SVG inside the page: one function per chart."""
 
+from __future__ import annotations
+
 import io
 import re
 import warnings

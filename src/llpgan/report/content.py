@@ -1,5 +1,7 @@
 """The content of a report on a model."""
 
+from __future__ import annotations
+
 import io
 from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence

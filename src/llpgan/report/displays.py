@@ -1,5 +1,7 @@
 """Plots in scikit-learn's way: a result and an ``ax`` in, a display out, with ``ax_`` and ``figure_``."""
 
+from __future__ import annotations
+
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, Self

@@ -1,5 +1,7 @@
 """Drawing that displays share: axes, colours, and names that do not overlap."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -157,7 +159,7 @@ class Box(NamedTuple):
     right: float
     top: float
 
-    def covers(self, other: "Box") -> bool:
+    def covers(self, other: Box) -> bool:
         """Whether the two overlap."""
         apart = self.left >= other.right or other.left >= self.right
         return not (apart or self.bottom >= other.top or other.bottom >= self.top)

@@ -1,5 +1,7 @@
 """Plots of what a model uses: the importance of columns, and their effects on predictions."""
 
+from __future__ import annotations
+
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self

@@ -1,5 +1,7 @@
 """The page on shares estimated from counts of units, and the plots that analysts of elections know."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

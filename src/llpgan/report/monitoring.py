@@ -1,5 +1,7 @@
 """The page of ``llpgan monitor``, and the plot of a model's course over time."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self

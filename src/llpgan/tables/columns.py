@@ -1,5 +1,7 @@
 """Values of columns, and their statistics."""
 
+from __future__ import annotations
+
 import re
 from bisect import bisect_left
 from collections import Counter
@@ -47,7 +49,7 @@ class RowError(ValueError):
         super().__init__(f"column {column!r}, row {row}: {why}")
         self.column, self.row, self.why = column, row, why
 
-    def at(self, row: int) -> "RowError":
+    def at(self, row: int) -> RowError:
         """The same of another row: where rows are a part of a table, the row's number in it."""
         return RowError(self.column, row, self.why)
 
@@ -274,7 +276,7 @@ class Moments(NamedTuple):
     mean: float = 0.0
     squares: float = 0.0
 
-    def merge(self, other: "Moments") -> "Moments":
+    def merge(self, other: Moments) -> Moments:
         """Those of both."""
         n, apart = self.n + other.n, other.mean - self.mean
         squares = self.squares + (other.squares + apart**2 * self.n * other.n / n)

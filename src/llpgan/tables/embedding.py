@@ -1,5 +1,7 @@
 """Features of images and texts by a pretrained network, which are computed once and kept."""
 
+from __future__ import annotations
+
 import hashlib
 import os
 import sys
@@ -191,7 +193,7 @@ class Embedding(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "n_features_out_")
         return np.array([f"embedding{place}" for place in range(self.n_features_out_)], dtype=object)
 
-    def _vectors(self, instances: Sequence[Any] | Array, cache: "VectorCache") -> Iterator[Array]:
+    def _vectors(self, instances: Sequence[Any] | Array, cache: VectorCache) -> Iterator[Array]:
         """Batch by batch; the next batch is read while the network sees this one."""
         starts = range(0, len(instances), self.batch_size)
         with ThreadPoolExecutor(1) as reader:
@@ -209,7 +211,7 @@ class Embedding(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 yield np.stack([vector for vector in found if vector is not None])
 
     def _read(
-        self, instances: Sequence[Any] | Array, start: int, cache: "VectorCache"
+        self, instances: Sequence[Any] | Array, start: int, cache: VectorCache
     ) -> tuple[list[Array | None], list[int], Any, list[bytes]]:
         """What the cache has of a batch, the places of the others, their input of the network, and all keys."""
         some = instances[start : start + self.batch_size]

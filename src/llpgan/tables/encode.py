@@ -1,5 +1,7 @@
 """Encoders: what kind each column is, and its numbers."""
 
+from __future__ import annotations
+
 import re
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence

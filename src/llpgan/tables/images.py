@@ -1,5 +1,7 @@
 """Images in folders and in columns of paths."""
 
+from __future__ import annotations
+
 import os
 import warnings
 from collections.abc import Iterator
@@ -92,7 +94,7 @@ class ImageEncoder:
     differing: tuple[int, int] | None = None
 
     @classmethod
-    def learn(cls, rows: Rows, column: str, size: tuple[int, int] | None = None) -> "ImageEncoder":
+    def learn(cls, rows: Rows, column: str, size: tuple[int, int] | None = None) -> ImageEncoder:
         """In grey if the first image is; of the size (height, width) that is given, or that all images have.
 
         If sizes differ, images are brought to the median height and width, of which the shorter is at most 64.

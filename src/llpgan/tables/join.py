@@ -1,5 +1,7 @@
 """Rows joined with the proportions of their bags."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
@@ -100,7 +102,7 @@ class BagTable:
         classes: Sequence[Hashable] | None,
         file: str,
         names: Mapping[str, Hashable] | None = None,
-    ) -> "BagTable":
+    ) -> BagTable:
         """All columns but those of the bag are classes, unless classes are named.
 
         Parameters
@@ -138,7 +140,7 @@ class BagTable:
             _refuse_total(numbers, classes, file)
         return cls(ids, numbers[np.argsort(index)], tuple(classes), file)
 
-    def convert_ids(self, types: Sequence[pa.DataType]) -> "BagTable":
+    def convert_ids(self, types: Sequence[pa.DataType]) -> BagTable:
         """Read ids that are text as the types of the rows' bags, where they can be; a total row keeps its name."""
         columns: list[Sequence[Hashable]] = list(zip(*self.ids, strict=True)) if len(types) > 1 else [self.ids]
         read = [_read_ids(column, kind) for column, kind in zip(columns, types, strict=True)]

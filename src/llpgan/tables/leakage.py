@@ -1,5 +1,7 @@
 """Columns that give the label away."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Mapping, Sequence
 

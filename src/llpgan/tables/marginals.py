@@ -1,5 +1,7 @@
 """Tables of counts of pairs of columns (aggregated reports)."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product

@@ -1,5 +1,7 @@
 """Tables from CSV and Parquet files, frames and dicts of columns."""
 
+from __future__ import annotations
+
 import codecs
 import io
 import re
@@ -83,7 +85,7 @@ class Rows:
         """
         return self.first_row + (int(row) if self.kept is None else int(self.kept[row]))
 
-    def take(self, rows: NDArray[np.int64]) -> "Rows":
+    def take(self, rows: NDArray[np.int64]) -> Rows:
         """Return some of the rows, which keep their numbers.
 
         Parameters
@@ -521,7 +523,7 @@ class CsvFile:
     ids: frozenset[str]
 
     @classmethod
-    def open(cls, path: Path, text: Text = (), ids: Text = ()) -> "CsvFile":
+    def open(cls, path: Path, text: Text = (), ids: Text = ()) -> CsvFile:
         """Find the separator in the first lines; a file whose first line is no text is refused."""
         with pa.input_stream(path) as stream:  # which also unpacks
             start = stream.read(_HEADER_BYTES)

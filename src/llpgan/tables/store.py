@@ -12,6 +12,8 @@
        [ 0.35]], dtype=float32))
 """
 
+from __future__ import annotations
+
 import os
 import shutil
 from collections.abc import Hashable, Iterator, Sequence

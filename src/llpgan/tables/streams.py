@@ -1,5 +1,7 @@
 """Rows of tables and arrays as streams of blocks; a table in memory is one block."""
 
+from __future__ import annotations
+
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -84,7 +86,7 @@ class ArrayEncoder:
     shape: tuple[int, ...]
 
     @classmethod
-    def learn(cls, rows: Rows) -> "ArrayEncoder":
+    def learn(cls, rows: Rows) -> ArrayEncoder:
         """From the training instances."""
         assert rows.array is not None
         return cls(rows.array.shape[1:])

@@ -1,5 +1,7 @@
 """Arrays, frames and settings that users hand over."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager

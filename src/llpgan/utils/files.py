@@ -1,5 +1,7 @@
 """Files: written whole or not at all, locked against other processes, and never over an input."""
 
+from __future__ import annotations
+
 import errno
 import os
 import re

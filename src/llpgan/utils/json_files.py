@@ -1,5 +1,7 @@
 """JSON with a digest and a format number, and values and objects as JSON and arrays."""
 
+from __future__ import annotations
+
 import hashlib
 import json
 import re

@@ -1,5 +1,7 @@
 """Wording of messages: suggestions, addresses, where a warning comes from, and HTML for notebooks."""
 
+from __future__ import annotations
+
 import re
 import sys
 import warnings

@@ -1,5 +1,7 @@
 """Names of earlier versions: they still work, with a warning that says the new one."""
 
+from __future__ import annotations
+
 import sys
 import warnings
 from collections.abc import Mapping, Sequence

@@ -1,5 +1,7 @@
 """Processes that train one model together: each has some of the bags, and they exchange sums over all of them."""
 
+from __future__ import annotations
+
 import atexit
 import os
 import sys

@@ -1,5 +1,7 @@
 """The losses of the paper on bags and on generated instances, one pure function per equation."""
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from typing import ClassVar, Self

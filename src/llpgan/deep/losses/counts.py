@@ -1,5 +1,7 @@
 """The likelihood of class counts."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from math import log
 from typing import ClassVar

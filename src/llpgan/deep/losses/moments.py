@@ -1,5 +1,7 @@
 """Moment matching."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product

@@ -1,5 +1,7 @@
 """Pseudo-labels that match the bags: by optimal transport (ROT) and by assignment (LLP-DC)."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,5 +1,7 @@
 """Square losses: DSQ and EasyLLP."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 

@@ -1,5 +1,7 @@
 """The default network for each shape of instance."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import NamedTuple
 

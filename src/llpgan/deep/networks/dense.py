@@ -1,5 +1,7 @@
 """Dense networks for tables."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from itertools import pairwise
 from math import prod

@@ -1,5 +1,7 @@
 """The networks of the paper, and those of its baselines."""
 
+from __future__ import annotations
+
 from torch import Tensor, nn
 
 from llpgan.deep.networks.parts import (

@@ -1,5 +1,7 @@
 """What all networks share: activations, first weights, and checks of a user's network."""
 
+from __future__ import annotations
+
 import copy
 from collections.abc import Callable
 from functools import partial

@@ -1,5 +1,7 @@
 """A network for photographs, and its generator: whitened patches, three groups of convolutions."""
 
+from __future__ import annotations
+
 from itertools import pairwise
 
 import torch

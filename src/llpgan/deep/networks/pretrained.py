@@ -1,5 +1,7 @@
 """A pretrained network with a new head, of which bags train the head, the last layers or everything."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import torch
@@ -33,7 +35,7 @@ class PretrainedBody(nn.Module):
         self.register_buffer("mean", torch.tensor(preprocess.mean).view(3, 1, 1), persistent=False)
         self.register_buffer("std", torch.tensor(preprocess.std).view(3, 1, 1), persistent=False)
 
-    def train(self, mode: bool = True) -> "PretrainedBody":
+    def train(self, mode: bool = True) -> PretrainedBody:
         """Nothing changes: dropout stays off, and statistics stay as they are."""
         return self
 
