@@ -536,13 +536,10 @@ class DeepClassifier(LLPClassifier):
             self.temperature_ = calibrate(sum(row["seconds"] for row in history))
         return self._finish(bags)
 
-    def _refuse_weights(self, bags: Bags) -> None:
-        super()._refuse_weights(bags)
+    def _refuse_unsupported(self, bags: Bags) -> None:
+        super()._refuse_unsupported(bags)
         if bags.uneven_weights is not None or bags.uneven_bag_weights is not None:
             self._require_exact_loss("rows or bags have weights", self.weighted_terms())
-
-    def _refuse_partial(self, bags: Bags) -> None:
-        super()._refuse_partial(bags)
         if bags.share_constraints is not None:
             needing = [term for term in self.weighted_terms() if term.needs_proportions]
             self._require_exact_loss("less is known than all shares", needing)
