@@ -66,11 +66,13 @@ def find_data_folder(*names: str) -> Path:
 
 
 def as_table(name: str, rows: list[Row]) -> Table:
-    """All that is a figure or a word; settings stand in the file."""
-    columns = [column for column, value in rows[0].items() if not isinstance(value, dict)]
+    """All figures and words, without settings; rows of different dates may have different columns."""
+    columns = list(
+        dict.fromkeys(name for row in rows for name, value in row.items() if not isinstance(value, dict))
+    )
     table = Table(*columns, title=name)
     for row in rows:
-        table.add_row(*(as_text(row[column]) for column in columns))
+        table.add_row(*(as_text(row.get(column)) for column in columns))
     return table
 
 
