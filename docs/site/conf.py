@@ -52,6 +52,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = f"llpgan {release}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_js_files = ["site.js"]
 html_favicon = "_static/favicon.svg"
 html_extra_path = ["extra"]
 html_copy_source = False
