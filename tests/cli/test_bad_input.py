@@ -50,6 +50,28 @@ BAD = {
         ["predict", "no", "no.csv", "--threshold", "a=0.2,a=0.3"],
         "names a class twice (--threshold)",
     ),
+    "no folds": (["compare", "people.csv", *BAGS, "--cv", "1"], "--cv must be a number of folds from 2 on, got 1"),
+    "a page in the model": (
+        ["compare", "people.csv", *BAGS, "--out", "c", "--html", "./c/model/report.html"],
+        "./c/model/report.html is in the folder of the model, c/model (--html): name another place",
+    ),
+    "a checkpoint in the model": (
+        [*FIT[:-1], "DLLP", "--method.checkpoint", "m/c.pt", "--out", "m"],
+        "m/c.pt is in the folder of the model, m (--method.checkpoint): name another place",
+    ),
+    "logs in the model": (
+        [*FIT[:-1], "DLLP", "--method.tensorboard", "m", "--out", "m"],
+        "m is in the folder of the model, m (--method.tensorboard)",
+    ),
+    "a checkpoint in a file": (
+        [*FIT[:-1], "DLLP", "--method.checkpoint", "people.csv/c.pt"],
+        "people.csv/c.pt cannot be written",
+    ),
+    "no data": (["fit", "", *BAGS], "data is an empty text: a path would be right"),
+    "no table": (["fit", "people.csv", "--proportions", ""], "--proportions is an empty text: a path would"),
+    "no epochs": (["demo", "--epochs", "0"], "--epochs must be a number from 1 on, got 0"),
+    "no workers": ([*FIT, "--cluster", "auto", "--workers", "0"], "--workers must be a number from 1 on, got 0"),
+    "no cluster": ([*FIT, "--cluster", "127.0.0.1:1"], "no Ray cluster answers at 127.0.0.1:1 (--cluster)"),
     "no options": (
         [*FIT, "--config", "list.yaml"],
         "--config: list.yaml holds no options: lines such as bag: state",

@@ -1,6 +1,7 @@
 """The workers of a training as tasks of a Ray cluster, instead of processes that torchrun starts."""
 
 import os
+import socket
 import time
 from collections.abc import Callable
 from importlib import import_module
@@ -10,6 +11,7 @@ from typing import Any
 from llpgan.utils.workers import ADVICE
 
 _TIME_FOR_REASONS = 10.0  # seconds after the first failure, in which others may say more about it
+_TIME_TO_ANSWER = 20.0  # seconds
 
 
 def run_on_cluster(
@@ -35,6 +37,9 @@ def run_on_cluster(
     RuntimeError
         If a worker was lost.
     """
+    if workers is not None and workers < 1:
+        raise ValueError(f"--workers must be a number from 1 on, got {workers}")
+    refuse_silent_cluster(address)
     try:
         ray: Any = import_module("ray")  # whose types differ between versions
     except ModuleNotFoundError as error:
@@ -62,6 +67,30 @@ def run_on_cluster(
     finally:
         if not connected:
             ray.shutdown()
+
+
+def refuse_silent_cluster(address: str) -> None:
+    """Refuse an address where nobody answers, which Ray tries again and again for many minutes.
+
+    >>> refuse_silent_cluster("auto")
+    >>> refuse_silent_cluster("head")
+    Traceback (most recent call last):
+        ...
+    ValueError: 'head' is no address of a Ray cluster (cluster): auto, or host:port, would be right
+    """
+    if address in ("auto", "local"):
+        return
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if not host or not port.isdecimal() or not 0 < int(port) < 2**16:
+        raise ValueError(
+            f"{address!r} is no address of a Ray cluster (cluster): auto, or host:port, would be right"
+        )
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=_TIME_TO_ANSWER).close()
+    except OSError as error:
+        raise ConnectionError(
+            f"no Ray cluster answers at {address} (cluster), {error.strerror or error}: start one (ray start)"
+        ) from error
 
 
 def _make_environment(rank: int, count: int, host: str, port: int) -> dict[str, str]:

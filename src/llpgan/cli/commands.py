@@ -162,6 +162,8 @@ def demo(out: str = "demo", random_state: int = 0, epochs: int = 60, overwrite: 
     overwrite : bool, default=False
         Replace the files of an earlier demo.
     """
+    if epochs < 1:
+        raise ValueError(f"--epochs must be a number from 1 on, got {epochs}")
     folder, inputs = Path(out), [PEOPLE, RESULTS]
     console = Console(highlight=False)
     console.width = min(console.width, _WIDTH)

@@ -48,6 +48,7 @@ from llpgan.utils.files import (
     output_if_named,
     refuse_input,
     refuse_same_outputs,
+    refuse_within,
     remove_leftovers,
     replace_file,
 )
@@ -120,6 +121,9 @@ def compare(
     """
     refuse_idle_names(label_names, tables)
     folder, inputs = Path(out), refuse_tables_in(data, tables)
+    if cv < 2:
+        raise ValueError(f"--cv must be a number of folds from 2 on, got {cv}")
+    refuse_within(html, folder / "model", "html")
     with (
         claim_folder(folder / "model", MODEL_FOLDER, overwrite=overwrite, inputs=inputs),
         output_if_named(html, overwrite=overwrite, inputs=inputs) as page,

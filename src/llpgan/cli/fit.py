@@ -44,7 +44,7 @@ from llpgan.tables.embedding import FeatureEncoder
 from llpgan.tables.images import ImageEncoder
 from llpgan.tables.store import store_tables
 from llpgan.utils.arrays import Array
-from llpgan.utils.files import claim_folder
+from llpgan.utils.files import claim_folder, refuse_within
 from llpgan.utils.messages import format_seconds, warn_user
 from llpgan.utils.workers import is_first_process
 
@@ -233,6 +233,8 @@ def fit(
     arguments = {name: value for name, value in locals().items() if name not in ("cluster", "workers", "tables")}
     refuse_idle_names(label_names, tables)
     refuse_idle_groups(by, report, tables)
+    for setting in ("checkpoint", "tensorboard"):
+        refuse_within(getattr(method, setting, None), Path(out), f"--method.{setting}")
     if time_limit is not None and not time_limit > 0:
         raise ValueError(f"--time_limit is a number of seconds above 0, got {time_limit:g}")
     if time_limit is not None and method is not None:

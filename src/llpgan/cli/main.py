@@ -221,6 +221,9 @@ def _arguments(name: str, function: Callable[..., Any], words: list[str]) -> dic
     for option, path in outputs.items():
         if isinstance(path, str) and not path.strip():
             raise ValueError(f"--{option} is an empty text: a path would be right")
+    for option in ("data", "model", "source", "report", "proportions", "counts"):
+        if arguments.get(option) == "":
+            raise ValueError(f"{option} is an empty text: a path would be right")
     seed = arguments.get("random_state")
     if seed is not None and not 0 <= seed <= _LARGEST_SEED:
         raise ValueError(f"--random_state must be a whole number from 0 to {_LARGEST_SEED}, got {seed}")
@@ -290,7 +293,7 @@ def _type_option(name: str, text: str) -> str:
     named = (option for option in collect_options(function) if not option.is_positional)
     options = {option.name.rpartition(".")[2]: f"--{option.name}" for option in named}
     return re.sub(
-        r"(\()(\w+)(\))|^()(\w+)( must be | names | is an empty list|: )",
+        r"(\()(\w+)(\))|^()(\w+)( must be | must not be | names | is an empty |: )",
         lambda found: "".join(options.get(part, part) for part in found.groups(default="")),
         text,
     )

@@ -496,6 +496,15 @@ def refuse_same_outputs(outputs: Mapping[str, Any]) -> None:
             )
 
 
+def refuse_within(path: Any, folder: Path, option: str) -> None:
+    """Refuse a file or folder in a folder that is written whole at the end, and that must not exist until then."""
+    if not isinstance(path, str | Path):
+        return
+    _refuse_unwritable(Path(path))
+    if Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder)):
+        raise ValueError(f"{path} is in the folder of the model, {folder} ({option}): name another place")
+
+
 def _name_output(folder: Path) -> Path:
     """The folder by its own name: where a link leads to, or what "." is called."""
     is_name = folder.name not in ("", "..") and not folder.is_symlink()
