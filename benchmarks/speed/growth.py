@@ -186,7 +186,21 @@ def _linear(axes: Axes, points: Points) -> None:
 def run_billion() -> list[Row]:
     """What a billion rows would take, from the rates that were measured: their rows, and arithmetic."""
     points = [json.loads(line) for line in (RESULTS / "growth.jsonl").read_text().splitlines()]
-    return [row for method in ("DLLP", "LLPGAN") for row in estimates(points, method)]
+    epochs = [row for method in ("DLLP", "LLPGAN") for row in estimates(points, method)]
+    steps = [json.loads(line) for line in (RESULTS / "tables_growing.jsonl").read_text().splitlines()]
+    largest_steps = {row["step"]: row for row in sorted(steps, key=lambda row: row["rows"])}
+    return [*epochs, *map(estimate_step, largest_steps.values())]
+
+
+def estimate_step(job: Row) -> Row:
+    """A step of tables by linear growth from the largest that was measured, by CPU seconds."""
+    return {
+        "method": job["step"],
+        "bag size": job["rows"] // job["bags"],
+        "rows a second and core": job["rows per CPU second"],
+        "core hours an epoch": round(BILLION / job["rows per CPU second"] / 3600, 2),
+        "by the fitted power": None,
+    }
 
 
 def estimates(points: list[Row], method: str) -> list[Row]:

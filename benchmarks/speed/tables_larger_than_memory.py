@@ -139,7 +139,7 @@ def measured_step(scratch: Path, n_rows: int, step: str) -> Row:
     return run_in_new_process(take_step, folder, step) | describe_versions()
 
 
-def write_files(folder: Path, n_rows: int) -> None:
+def write_files(folder: Path, n_rows: int, rows_a_file: int = ROWS_A_FILE) -> None:
     """Parquet files of 20 columns, with rows in no order of bags, and the counts of each bag's classes.
 
     The class depends on a sum and a product of columns.
@@ -154,8 +154,8 @@ def write_files(folder: Path, n_rows: int) -> None:
     weights = rng.standard_normal(n_numbers, dtype=np.float32) / 3
     counts, texts = np.zeros((n_bags, 2), np.int64), np.array(["a", "b", "c"])
     labels: list[Array] = []
-    for first in range(0, n_rows, ROWS_A_FILE):
-        path, last = folder / "rows" / f"part-{first // ROWS_A_FILE:05d}.parquet", min(first + ROWS_A_FILE, n_rows)
+    for first in range(0, n_rows, rows_a_file):
+        path, last = folder / "rows" / f"part-{first // rows_a_file:05d}.parquet", min(first + rows_a_file, n_rows)
         with ExitStack() as stack:
             writer = None
             for start in range(first, last, ROWS_AT_ONCE):
@@ -227,14 +227,15 @@ def store_step(folder: Path) -> Row:
 
 
 def train_step(name: str, folder: Path) -> Row:
-    """In two processes, whose CPU seconds are summed."""
-    each = train_in_processes(name, folder, 2)
+    """In several processes, whose CPU seconds are summed."""
+    count = 4 if int(folder.name) > SIZES[-1] else 2
+    each = train_in_processes(name, folder, count)
     return {
         "CPU seconds": round(sum(row["CPU seconds"] for row in each), 1),
         "seconds": max(row["seconds"] for row in each),
         "passes": round(sum(row["rows read"] for row in each) / int(folder.name), 1),
         "peak MB": max(row["peak MB"] for row in each),
-        "processes": 2,
+        "processes": count,
         "settings": {key: repr(value) for key, value in clone(MODELS[name]).get_params().items()},
     }
 

@@ -5,13 +5,16 @@ import time
 
 import joblib
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
 import pytest
 
 from llpgan import Bags, load
 from llpgan.cli import main
 from llpgan.cli.cluster import run_on_cluster
+from llpgan.cli.predict import predict
 from llpgan.evaluation import compare
-from llpgan.tables.store import store_bags
+from llpgan.tables.store import open_store, store_bags
 
 FIT = ["fit", "store", "--method", "BagLogistic", "--method.n_resamples", "3", "--report", "false"]
 
@@ -43,7 +46,9 @@ def test_workers_need_a_cluster(bags, capsys):
 def cluster():
     """A cluster of this machine."""
     ray = pytest.importorskip("ray")
-    ray.init(num_cpus=2, include_dashboard=False)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RAY_memory_monitor_refresh_ms", "0")  # it ends workers if others fill the machine
+        ray.init(num_cpus=2, include_dashboard=False)
     yield ray
     ray.shutdown()
 
@@ -87,5 +92,28 @@ def test_a_comparison_spreads_its_trials_over_the_cluster(bags, cluster):
     register_ray()
     with joblib.parallel_backend("ray"):
         found = compare(bags, ["MeanMap", "InvCal"], cv=2, n_jobs=2)
-    alone = compare(bags, ["MeanMap", "InvCal"], cv=2)
+    assert_same(found, compare(bags, ["MeanMap", "InvCal"], cv=2))
+
+
+@pytest.mark.slow
+def test_the_cluster_writes_predictions(bags, cluster):
+    from ray.util.joblib import register_ray
+
+    register_ray()
+    assert main.main([*FIT, "--out", "model"]) == 0
+    with joblib.parallel_backend("ray"):
+        assert predict("model", "store", out="predictions", n_jobs=2) == len(bags.instances)
+    found = pa.parquet.read_table("predictions")
+    np.testing.assert_allclose(found["p_1"], load("model").predict_proba(open_store("store"))[:, 1], rtol=1e-12)
+
+
+@pytest.mark.slow
+def test_a_comparison_spreads_its_trials_over_dask(bags):
+    dask = pytest.importorskip("distributed")
+    with dask.Client(n_workers=2, threads_per_worker=1, dashboard_address=None), joblib.parallel_backend("dask"):
+        found = compare(bags, ["MeanMap", "InvCal"], cv=2, n_jobs=2)
+    assert_same(found, compare(bags, ["MeanMap", "InvCal"], cv=2))
+
+
+def assert_same(found, alone):
     assert [result.score for result in found.results] == [result.score for result in alone.results]

@@ -7,7 +7,6 @@ import sys
 import time
 from pathlib import Path
 
-import joblib
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
@@ -177,25 +176,3 @@ def test_a_killed_prediction_goes_on_where_it_was(people, capsys):
     assert main.main([*PREDICT, "--out", "many"]) == 0
     assert f"many: {n_done} of 302 files are complete already" in capsys.readouterr().err
     assert len(read("many")) == 302 * 40
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["ray", "dask"])
-def test_a_cluster_writes_the_files(people, name, monkeypatch):
-    if name == "ray":
-        monkeypatch.setenv("RAY_memory_monitor_refresh_ms", "0")  # which ends workers if others fill the machine
-        client = pytest.importorskip("ray")
-        from ray.util.joblib import register_ray
-
-        register_ray()
-        client.init(num_cpus=2, include_dashboard=False)
-    else:
-        client = pytest.importorskip("distributed").Client(
-            n_workers=2, threads_per_worker=1, dashboard_address=None
-        )
-    try:
-        with joblib.parallel_backend(name):
-            cli_predict.predict("model", "people", out="many", n_jobs=2)
-    finally:
-        client.shutdown()
-    assert len(read("many")) == 120

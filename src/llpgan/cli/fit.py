@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from llpgan.bags import Bags
 from llpgan.bags.on_disk import is_stored
@@ -43,6 +44,7 @@ from llpgan.tables.build import read_bags
 from llpgan.tables.embedding import FeatureEncoder
 from llpgan.tables.images import ImageEncoder
 from llpgan.tables.store import store_tables
+from llpgan.tables.streams import count_parquet_rows
 from llpgan.utils.arrays import Array
 from llpgan.utils.files import claim_folder, refuse_within
 from llpgan.utils.messages import format_seconds, warn_user
@@ -512,8 +514,13 @@ def store(data: str, *, to: str = "store", overwrite: bool = False, **tables: An
     --------
     llpgan store people.parquet --bag state --proportions results.csv --to people_store
     """
-    bags = store_tables(data, to, overwrite=overwrite, **tables)
-    make_console(stderr=True).print(f"saved {to}: {describe_bags(bags)}")
+    console = make_console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        n_rows = count_parquet_rows(Path(data)) if console.is_terminal else None
+        task = bar.add_task("rows", total=2 * n_rows if n_rows else None)
+        bags = store_tables(data, to, overwrite=overwrite, progress=partial(bar.advance, task), **tables)
+    console.print(f"saved {to}: {describe_bags(bags)}")
     return bags
 
 

@@ -16,9 +16,10 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from types import TracebackType
@@ -34,7 +35,7 @@ from llpgan.bags.grouping import SortedBagIndex, consecutive_runs
 from llpgan.bags.known_shares import KnownShares
 from llpgan.bags.on_disk import StoredInstances
 from llpgan.tables.build import Block, encode_blocks, refuse_changed, summarize_table, warn_of_likely_labels
-from llpgan.tables.read import Encoder
+from llpgan.tables.read import Encoder, Rows
 from llpgan.tables.spec import TableSpec, refuse_empty_path
 from llpgan.tables.streams import open_stream
 from llpgan.utils.arrays import Array
@@ -52,6 +53,7 @@ from llpgan.utils.json_files import (
     to_plain,
     write_sealed,
 )
+from llpgan.utils.prefetch import prefetch
 
 __all__ = ["StoredInstances", "is_store", "open_store", "store_bags", "store_tables"]
 
@@ -487,7 +489,13 @@ def _store_blocks(bags: Bags) -> Iterator[Block]:
 
 
 def store_tables(
-    data: Any, to: str | Path, proportions: Any = None, *, overwrite: bool = False, **spec: Any
+    data: Any,
+    to: str | Path,
+    proportions: Any = None,
+    *,
+    overwrite: bool = False,
+    progress: Callable[[int], None] | None = None,
+    **spec: Any,
 ) -> Bags:
     """Write tables of any size to a store.
 
@@ -507,6 +515,9 @@ def store_tables(
         A table with one row per bag: the columns of the bag, and one column per class.
     overwrite : bool, default=False
         Whether to replace a store that is there. Other files in the folder are kept.
+    progress : callable, default=None
+        Called with the number of rows of each part that has been read; all rows are read twice. None means that
+        nothing is reported.
     **spec : dict
         The other parameters of :class:`~llpgan.tables.TableSpec`, such as ``bag``, ``counts`` and ``label``.
 
@@ -520,8 +531,10 @@ def store_tables(
     with output_folder(Path(to), STORE_FOLDER, overwrite=overwrite, inputs=inputs) as folder:
         refuse_empty_path(data, "data")
         categories = () if table_spec.columns is None else table_spec.columns.categories
-        summary = summarize_table(open_stream(data, categories, table_spec.bag_ids), table_spec)
-        next_rows = _write_rows(folder, encode_blocks(summary), summary.sizes)
+        stream = open_stream(data, categories, table_spec.bag_ids)
+        stream = replace(stream, rows=partial(_read_rows, stream.rows, progress))
+        summary = summarize_table(stream, table_spec)
+        next_rows = _write_rows(folder, prefetch(encode_blocks(summary)), summary.sizes)
         if not np.array_equal(next_rows, np.cumsum(summary.sizes)):
             raise refuse_changed(summary.stream)
         shares, encoder = summary.shares, summary.encoder
@@ -530,6 +543,16 @@ def store_tables(
     bags = open_store(to)
     warn_of_likely_labels(bags, summary)
     return bags
+
+
+def _read_rows(
+    rows: Callable[[int], Iterator[Rows]], progress: Callable[[int], None] | None, n_rows: int
+) -> Iterator[Rows]:
+    """The same parts, which a thread reads while the one before is in use; each is reported after its use."""
+    for part in prefetch(rows(n_rows)):
+        yield part
+        if progress is not None:
+            progress(len(part))
 
 
 def _write_rows(folder: Path, blocks: Iterator[Block], sizes: NDArray[np.int64]) -> NDArray[np.int64]:

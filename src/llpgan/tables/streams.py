@@ -315,6 +315,12 @@ def split_by_file(path: str | Path) -> Iterator[RowStream]:
             yield _stream_tables(str(file), _add_values(schema, of_file), tables, folder.parent)
 
 
+def count_parquet_rows(path: Path) -> int | None:
+    """How many rows a Parquet file or a folder of them has; None for anything else."""
+    files = list_parquet_files(path)
+    return sum(pa.parquet.read_metadata(file).num_rows for file in files) if files else None
+
+
 def read_parquet_folder(path: Path) -> pa.Table | None:
     """All rows of a folder of Parquet files; None if there are no such files in it."""
     files = list_parquet_files(path)

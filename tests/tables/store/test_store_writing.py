@@ -71,6 +71,13 @@ def test_a_folder_of_parquet_files(files, in_small_parts, people, results):
     assert_same(stored, store_tables(people, "other", results, bag="state"))
 
 
+def test_progress_counts_all_rows_twice(files, in_small_parts, people, results):
+    read = []
+    store_tables("people.parquet", "store", results, bag="state", progress=read.append)
+    assert len(read) > 4
+    assert sum(read) == 2 * len(people)
+
+
 def test_a_csv_file(files, in_small_parts, people, results):
     pa.csv.write_csv(people, "people.csv")
     stored = store_tables("people.csv", "store", results, bag="state", columns=Columns(categories="children"))

@@ -7,7 +7,7 @@ import weakref
 
 import pytest
 
-from llpgan.deep.chunks import prefetch
+from llpgan.utils.prefetch import prefetch
 
 
 def readers():
@@ -77,7 +77,7 @@ def test_the_thread_ends_when_the_consumer_stops():
 
 LEFT = """
 import atexit, itertools, sys, threading
-from llpgan.deep.chunks import prefetch
+from llpgan.utils.prefetch import prefetch
 
 atexit.register(lambda: print([thread.name for thread in threading.enumerate()]))
 sys.kept = prefetch(itertools.count())  # until the very end, as the traceback of an error keeps it
