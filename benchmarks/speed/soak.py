@@ -29,8 +29,8 @@ from llpgan.tables.store import open_store
 N_ROWS, N_KILLS, DISK_BYTES = 400_000, 4, 60_000_000
 LLPGAN = [sys.executable, "-m", "llpgan"]
 TOGETHER = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", "-m", "llpgan"]
-FOUND = ("killed", "seconds until the end", "names the worker", "says how to go on")
-FOUND += ("exit code", "message", "left", "made")
+OF_KILLS = ("killed", "seconds until the end", "names the worker", "says how to go on")
+OF_FULL_DISKS = ("exit code", "message", "left", "made")
 METHODS = {
     "BagLogistic": ["--method", "BagLogistic", "--method.n_resamples", "20"],
     "BagBoosting": ["--method", "BagBoosting", "--method.max_rounds", "20"],
@@ -63,7 +63,7 @@ def disturb(what: str, number: int) -> Row:
     row |= {"the same": digest(command, "new_") == reference, "left over": leftovers()}
     for path in Path().glob("new_*"):
         shutil.rmtree(path)
-    return {**dict.fromkeys(FOUND), **row, **describe_versions()}
+    return {**dict.fromkeys(OF_KILLS + OF_FULL_DISKS), **row, **describe_versions()}
 
 
 def words_of(command: str) -> list[str]:
