@@ -32,10 +32,21 @@ from llpgan.bags import Bags
 from llpgan.evaluation import label_scores
 
 Array = NDArray[Any]
-SEEDS = (189395, 962432364, 832061813, 316313123, 1090792484)  # of executions 0 to 4
-UNSEEN = 4
+SEEDS = (  # of executions 0 to 9
+    189395,
+    962432364,
+    832061813,
+    316313123,
+    1090792484,
+    1041300646,
+    242592193,
+    634253792,
+    391077503,
+    2644570296,
+)  # fmt: skip
+UNSEEN = range(5, 10)
 METHODS = ("AutoLLP", "BagBoosting", "MeanMap")
-SETTINGS: dict[str, dict[str, Any]] = {}  # other than the default ones: none
+SETTINGS: dict[str, dict[str, Any]] = {"AutoLLP": {"time_limit": None}}  # figures do not depend on the machine
 PUBLISHED = ("mm", "lmm", "amm", "kdd-lr", "dllp", "mixbag", "llp-vat", "llpfc")
 
 
@@ -49,7 +60,9 @@ class Rows(NamedTuple):
 
 def run() -> list[Row]:
     methods = os.environ.get("ADULT_LLP_METHODS", ",".join(METHODS)).split(",")
-    executions = [int(number) for number in os.environ.get("ADULT_LLP_EXECUTIONS", "0,1,2,3,4").split(",")]
+    executions = [
+        int(number) for number in os.environ.get("ADULT_LLP_EXECUTIONS", "0,1,2,3,4,5,6,7,8,9").split(",")
+    ]
     cells = ((ds, method, execution) for execution, method, ds in product(executions, methods, datasets()))
     rows = measure_rows(RESULTS / "adult_llp.jsonl", ("dataset", "method", "execution"), cells, measured)
     theirs = published(rows)
@@ -100,11 +113,12 @@ def page(rows: list[Row], theirs: dict[str, dict[str, float]]) -> str:
     found = summary(rows, theirs)
     executions = ", ".join(str(number) for number in sorted({row["execution"] for row in rows}))
     about = (
-        "Test accuracy (%), mean over the executions measured so far (of 0 to 4; theirs over the same ones), with "
+        "Test accuracy (%), mean over the executions measured so far (of 0 to 9; theirs over the same ones), with "
         "the bags, splits and encoding of Franco et al. (2024); made from `adult_llp.jsonl`. Ours with default "
         "settings; theirs as published, each with the settings that held-out bags chose. Best of eight: the best "
         "of their methods on that data set, which only test labels can tell. Naming the majority class has 76.1 "
-        f"to 76.5.{of_earlier_defaults(rows)}\n\nExecutions measured: {executions}. At or above the best of "
+        "to 76.5. Seconds: training AutoLLP in one thread of a busy machine, so read them as upper bounds."
+        f"{of_earlier_defaults(rows)}\n\nExecutions measured: {executions}. At or above the best of "
         f"eight, by these means: {reached(rows, theirs)}.{of_unseen(rows)}"
     )
     return as_markdown("Adult in 28 published ways of making bags", about, found)
@@ -123,12 +137,12 @@ def reached(rows: list[Row], theirs: dict[str, dict[str, float]]) -> str:
 
 def of_unseen(rows: list[Row]) -> str:
     """The same for the execution whose labels were not seen when defaults were set; nothing if it is not there."""
-    unseen = [row for row in rows if row["execution"] == UNSEEN]
+    unseen = [row for row in rows if row["execution"] in UNSEEN]
     if not unseen:
         return ""
     return (
-        f" Labels of executions 0 to 3 were seen when defaults were set. Execution {UNSEEN} alone: "
-        f"{reached(unseen, published(unseen))}."
+        " Labels of executions 0 to 4 were seen when defaults were set. The other executions measured, by their "
+        f"own means: {reached(unseen, published(unseen))}."
     )
 
 
@@ -154,6 +168,7 @@ def summary(rows: list[Row], theirs: dict[str, dict[str, float]]) -> list[Row]:
                 name: f"{100 * mean(rows, dataset, name):.2f}" if has(rows, dataset, name) else ""
                 for name in methods
             },
+            "seconds": f"{mean_seconds(rows, dataset):.0f}",
             "best of eight": f"{100 * max(theirs[dataset].values()):.2f}",
             **{name: f"{100 * theirs[dataset][name]:.2f}" for name in PUBLISHED},
         }
@@ -168,6 +183,13 @@ def has(rows: list[Row], dataset: str, method: str) -> bool:
 def mean(rows: list[Row], dataset: str, method: str) -> float:
     """The mean accuracy over executions."""
     return statistics.mean(row["accuracy"] for row in rows if (row["dataset"], row["method"]) == (dataset, method))
+
+
+def mean_seconds(rows: list[Row], dataset: str) -> float:
+    """The mean time of training AutoLLP."""
+    return statistics.mean(
+        row["seconds"] for row in rows if row["dataset"] == dataset and row["method"] == "AutoLLP"
+    )
 
 
 def published(rows: list[Row]) -> dict[str, dict[str, float]]:
