@@ -5,7 +5,14 @@ window.addEventListener("load", () => {
   }
   for (const toggle of document.querySelectorAll("nav summary")) toggle.setAttribute("aria-label", "Show subpages");
   for (const part of document.querySelectorAll(".citation-list, .citation, .citation [role]")) part.removeAttribute("role");
-  for (const list of document.querySelectorAll("dl")) {
-    if (!list.querySelector(":scope > dd")) list.setAttribute("role", "presentation"); // names without a description
+  for (const list of document.querySelectorAll(".sig dl")) { // the parameters of a signature are no definitions
+    const lines = document.createElement("div");
+    for (const parameter of [...list.children]) {
+      const line = document.createElement("div");
+      line.className = "sig-line";
+      line.append(...parameter.childNodes);
+      lines.append(line);
+    }
+    list.replaceWith(lines);
   }
 });
