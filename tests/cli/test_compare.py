@@ -66,8 +66,8 @@ def test_settings_are_given_as_class_and_arguments(tmp_path):
 @pytest.mark.usefixtures("files")
 def test_the_length_of_a_comparison_is_said_before_it_starts(capsys):
     rng = np.random.default_rng(0)
-    state, age = np.arange(8000) // 400, rng.normal(size=8000)
-    vote = np.where(age + rng.normal(size=8000) > state / 10 - 1, "yes", "no")
+    state, age = np.arange(2000) // 100, rng.normal(size=2000)
+    vote = np.where(age + rng.normal(size=2000) > state / 10 - 1, "yes", "no")
     pa.csv.write_csv(pa.table({"state": state, "age": age, "vote": vote}), "many.csv")
     command = ["compare", "many.csv", "--bag", "state", "--label", "vote", "--methods", "MeanMap,InvCal"]
     assert main.main([*command, "--cv", "2", "--report", "false"]) == 0

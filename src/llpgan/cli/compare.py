@@ -181,11 +181,12 @@ _FEW_ROWS, _MORE_ROWS = 1_000, 3_000
 
 
 def _describe_length(methods: Sequence[LLPClassifier], bags: Bags, folds: int, n_jobs: int) -> str:
-    """About how long a comparison takes, by fits to some of the rows; small tables take seconds."""
-    if len(bags.instances) <= 2 * _MORE_ROWS or is_stored(bags.instances):
+    """About how long a comparison takes, by fits to some of the rows."""
+    n_rows = len(bags.instances)
+    if n_rows < _FEW_ROWS or is_stored(bags.instances):
         return ""
     rng, seconds = np.random.default_rng(0), 0.0
-    samples = [fewer_rows(bags, n, rng) for n in (_FEW_ROWS, _MORE_ROWS)]
+    samples = [fewer_rows(bags, n, rng) for n in (min(_FEW_ROWS, n_rows // 6), min(_MORE_ROWS, n_rows // 2))]
     sizes = [len(sample.instances) for sample in samples]
     for method in methods:
         few, more = (
@@ -193,7 +194,7 @@ def _describe_length(methods: Sequence[LLPClassifier], bags: Bags, folds: int, n
             for sample, n in zip(samples, sizes, strict=True)
         )
         growth = max(0.0, more - few) / max(1, sizes[1] - sizes[0])
-        seconds += more + growth * (len(bags.instances) * (1 - 1 / folds) - sizes[1])
+        seconds += more + growth * (n_rows * (1 - 1 / folds) - sizes[1])
     n_processes = min(folds * len(methods), os.cpu_count() or 1 if n_jobs == -1 else n_jobs)
     return f"; this takes about {format_seconds(seconds * folds / n_processes)}"
 
@@ -218,7 +219,7 @@ def _progress(console: Console, score: str, folds: int) -> Callable[[Row], None]
         seconds[name] = row["seconds"]
         result = row.get("failed") or f"{score.replace('_', ' ')} {sum(row[score]) / len(row[score]):.4f}"
         left = format_seconds(sum(seconds.values()) * (folds - fold))
-        rest = f"; {left} left for later folds" if fold < folds else ""
+        rest = f"; {left} left for later folds" if 1 < fold < folds else ""
         console.print(f"fold {fold} of {folds}, {name}: {result}; {row['seconds']:.1f} s{rest}")
 
     return show

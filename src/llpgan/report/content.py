@@ -93,7 +93,8 @@ def collect_pictures(
     worst = int(np.argmax(scores.total_variation))
     of_worst = bags.rows_of(worst)
     given = ", ".join(
-        f"{name} {share:.0%}" for name, share in zip(bags.classes.tolist(), scores.given[worst], strict=True)
+        f"{name}: {100 * share:.0f} %"
+        for name, share in zip(bags.classes.tolist(), scores.given[worst], strict=True)
     )
     rows = {
         "Most confident": order[::-1][:_N_PICTURES],
@@ -104,7 +105,7 @@ def collect_pictures(
     found = []
     for title, some in rows.items():
         names = bags.classes[probabilities[some].argmax(axis=1)].tolist()
-        captions = [f"{name} {sure:.0%}" for name, sure in zip(names, highest[some], strict=True)]
+        captions = [f"{name}: {100 * sure:.0f} %" for name, sure in zip(names, highest[some], strict=True)]
         images = [_shrink(image) for image in read(some.tolist())]
         found.append(Pictures(title, tuple(zip(images, captions, strict=True))))
     return tuple(found)
