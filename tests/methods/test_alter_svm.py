@@ -11,8 +11,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 
 from llpgan import AlterSVM, Bags
-from llpgan.methods.kernels import KernelMap
-from llpgan.methods.linear import Features, Linear
+from llpgan.methods.linear import Features, KernelMap, Linear
 from llpgan.methods.svm import Problem, fit_svm, hinge
 
 

@@ -361,12 +361,8 @@ def clustered_bags(instances: ArrayLike, n_bags: int, seed: int) -> BagOfRow:
     if not 1 <= n_bags <= len(rows):
         raise ValueError(f"{n_bags} bags of {len(rows)} instances: there must be 1 to {len(rows)} bags")
     clusters = MiniBatchKMeans(n_bags, random_state=seed, n_init=3).fit_predict(rows.reshape(len(rows), -1))
-    return _number_by_appearance(clusters)
-
-
-def _number_by_appearance(clusters: BagOfRow) -> BagOfRow:
     _, first, index = np.unique(clusters, return_index=True, return_inverse=True)
-    return np.argsort(np.argsort(first))[index]
+    return np.argsort(np.argsort(first))[index]  # numbered by first appearance
 
 
 _L1_SENSITIVITY = 2.0

@@ -262,13 +262,9 @@ def choose_label_weight(
         for weight in sorted(weights)
     }
     best = min(losses.values(), key=np.mean)
-    within = [weight for weight, of_labels in losses.items() if _is_as_good(of_labels - best)]
+    more = {weight: of_labels - best for weight, of_labels in losses.items()}
+    within = [w for w, each in more.items() if each.mean() <= each.std(ddof=1) / np.sqrt(len(each))]  # one error
     return LabelWeight(within[0], {weight: float(of_labels.mean()) for weight, of_labels in losses.items()})
-
-
-def _is_as_good(more: Array) -> bool:
-    """Whether losses that are this much higher are so by no more than one standard error."""
-    return bool(more.mean() <= more.std(ddof=1) / np.sqrt(len(more)))
 
 
 def _bag_losses(

@@ -346,13 +346,19 @@ def estimate_accuracy(bags: Bags, predictions: ArrayLike, *, proportions_sd: flo
     soft = table.astype(np.float64) if table.ndim == 2 else None
     hard = _one_hot(bags, table) if soft is None else np.eye(bags.n_classes)[soft.argmax(axis=1)]
     confusion, recall = _confusion_by_cell(bags, hard, proportions_sd)
+    brier = log_loss = None
+    if soft is not None:
+        brier = _brier(bags, soft, proportions_sd)
+        losses = pair_classes(bags, -np.log(np.clip(soft, _LEAST, 1)), proportions_sd)
+        log_loss = jackknife(*label_mean(losses), len(soft)).at()
+    right = label_mean(pair_classes(bags, hard, proportions_sd))
     return LabelFreeScores(
         n_bags=bags.n_bags,
-        accuracy=_accuracy(bags, hard, proportions_sd),
+        accuracy=jackknife(*right, len(hard), top=1.0, share=True).at(),
         confusion=confusion,
         recall=recall,
-        brier=None if soft is None else _brier(bags, soft, proportions_sd),
-        log_loss=None if soft is None else _log_loss(bags, soft, proportions_sd),
+        brier=brier,
+        log_loss=log_loss,
     )
 
 
@@ -375,11 +381,6 @@ def pair_classes(bags: Bags, figures: Array, noise: float) -> Pairs:
     sizes = bags.sizes[:, None]
     squares = bags.means((figures**2).sum(axis=1, keepdims=True))[:, 0] * bags.sizes
     return Pairs(bags.sizes, sizes * bags.proportions, sizes * bags.means(figures), squares, noise)
-
-
-def _accuracy(bags: Bags, hard: Array, noise: float) -> Estimate:
-    found = label_mean(pair_classes(bags, hard, noise))
-    return jackknife(*found, len(hard), top=1.0, share=True).at()
 
 
 def _confusion_by_cell(bags: Bags, hard: Array, noise: float) -> tuple[Intervals, Intervals]:
@@ -407,11 +408,6 @@ def _brier(bags: Bags, soft: Array, noise: float) -> Estimate:
     value = known / n + 1 - 2 * found.value
     others = (known - pairs.squares) / (n - bags.sizes) + 1 - 2 * found.leave_one_out
     return jackknife(value, others, 4 * found.expected, n, top=2.0).at()
-
-
-def _log_loss(bags: Bags, soft: Array, noise: float) -> Estimate:
-    found = label_mean(pair_classes(bags, -np.log(np.clip(soft, _LEAST, 1)), noise))
-    return jackknife(*found, len(soft)).at()
 
 
 _LEVEL = 0.05
@@ -524,7 +520,7 @@ def randomness_test(
     refuse_other_than_bags(bags, "bags")
     bags = bags.drop_weightless()
     rng = np.random.default_rng(random_state)
-    kept = fewer_rows(bags, _MOST_VALUES // min(_MOST_COLUMNS, _n_columns(bags)), rng)
+    kept = fewer_rows(bags, _MOST_VALUES // min(_MOST_COLUMNS, int(np.prod(bags.instances.shape[1:]))), rng)
     rows = _standardise(kept, rng)[kept.row_order]
     spreads = np.array(
         [_column_spread(rows, kept)]
@@ -538,10 +534,6 @@ def randomness_test(
         p_proportions=p_proportions,
         columns=_most_different(bags, spreads),
     )
-
-
-def _n_columns(bags: Bags) -> int:
-    return int(np.prod(bags.instances.shape[1:]))
 
 
 def _standardise(bags: Bags, rng: np.random.Generator) -> Array:

@@ -12,10 +12,10 @@ from sklearn.svm import SVR
 from sklearn.utils._param_validation import Interval
 
 from llpgan.bags import Bags
-from llpgan.methods.kernels import Kernel
 from llpgan.methods.linear import (
     BinaryClassifier,
     Features,
+    Kernel,
     Linear,
     ProbabilityOf,
     Sigmoid,

@@ -592,7 +592,8 @@ class AlternatingMeanMap(ClassicalClassifier):
         return self._finish(bags)
 
     def _take_turns(self, features: Features, bags: Bags) -> tuple[Linear, int]:
-        labels = best_labels(bags, _logarithms(self.start_.predict_proba(bags)))
+        probabilities, tiny = self.start_.predict_proba(bags), np.finfo(np.float64).tiny
+        labels = best_labels(bags, np.log(np.maximum(probabilities, tiny)))
         model, n_turns = self._refit(features, labels, bags.n_classes), 1
         while n_turns < self.max_turns:
             before, labels = labels, best_labels(bags, class_scores(model, features))
@@ -615,8 +616,3 @@ def label_mean_operator(features: Features, labels: NDArray[np.int64], n_classes
     """The mean of x·1[y = k], one row per class, and the share of each class."""
     members = (labels == np.arange(n_classes)[:, None]).astype(np.float64)
     return features.sums(members) / len(features), members.mean(axis=1)
-
-
-def _logarithms(probabilities: Array) -> Array:
-    """Finite also where a probability is rounded to zero."""
-    return np.log(np.maximum(probabilities, np.finfo(np.float64).tiny))

@@ -23,10 +23,10 @@ from sklearn.utils._param_validation import Interval
 from llpgan.bags import Bags
 from llpgan.bags.fit_warnings import SAME_SHARE
 from llpgan.methods.inv_cal import fit_tubes, log_odds_tubes
-from llpgan.methods.kernels import KernelMap
 from llpgan.methods.linear import (
     BinaryClassifier,
     Features,
+    KernelMap,
     Linear,
     ProbabilityOf,
     Sigmoid,

@@ -18,8 +18,7 @@ from llpgan.methods.bag_boosting import BagBoosting
 from llpgan.methods.bag_logistic import BagLogistic
 from llpgan.methods.base import LLPClassifier
 from llpgan.methods.inv_cal import KernelSigmoid
-from llpgan.methods.kernels import Kernel, KernelMap, NamedKernel
-from llpgan.methods.linear import BinaryClassifier, ClassicalClassifier, Sigmoid
+from llpgan.methods.linear import BinaryClassifier, ClassicalClassifier, Kernel, KernelMap, NamedKernel, Sigmoid
 from llpgan.methods.mean_map import AlternatingMeanMap, MeanMap, outputs_to_classes
 from llpgan.methods.trees import Tree, read_trees
 from llpgan.tables.embedding import FeatureEncoder, load_encoder_backbone
@@ -273,7 +272,9 @@ def _sigmoid_kernel(graph: Graph, features: str, others: Array, kernel: NamedKer
 
 def _rbf_kernel(graph: Graph, features: str, others: Array, kernel: NamedKernel) -> str:
     """exp(−γ ‖x − y‖²), the square multiplied out."""
-    squares = graph.add("Add", _sum(graph, graph.add("Mul", features, features)), _norms(graph, others))
+    squares = graph.add(
+        "Add", _sum(graph, graph.add("Mul", features, features)), graph.constant(np.square(others).sum(axis=1))
+    )
     distances = graph.add("Sub", squares, _linear_kernel(graph, features, 2 * others, kernel))
     return _decay(graph, graph.add("Max", distances, graph.constant(np.array(0.0))), kernel)
 
@@ -320,10 +321,6 @@ def _add_pairs(graph: Graph, features: str) -> str:
 
 def _sum(graph: Graph, values: str, keepdims: int = 1) -> str:
     return graph.add("ReduceSum", values, graph.constant(np.array([-1])), keepdims=keepdims)
-
-
-def _norms(graph: Graph, others: Array) -> str:
-    return graph.constant(np.square(others).sum(axis=1))
 
 
 _TINY = 10 * np.finfo(np.float64).eps  # a norm below it is zero to scikit-learn

@@ -59,12 +59,8 @@ def export_network(network: nn.Module, shape: tuple[int, ...]) -> ModelProto:
 
 def _add_temperature(graph: Graph, temperature: float, probabilities: str) -> str:
     """See :func:`llpgan.methods.calibration.apply_temperature`."""
-    return _normalize(graph, graph.add("Pow", probabilities, graph.constant(np.array(1 / temperature))))
-
-
-def _normalize(graph: Graph, values: str) -> str:
-    total = graph.add("ReduceSum", values, graph.constant(np.array([1])), keepdims=1)
-    return graph.add("Div", values, total)
+    powers = graph.add("Pow", probabilities, graph.constant(np.array(1 / temperature)))
+    return graph.add("Div", powers, graph.add("ReduceSum", powers, graph.constant(np.array([1])), keepdims=1))
 
 
 def _reason(error: BaseException) -> str:

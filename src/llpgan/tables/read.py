@@ -345,12 +345,13 @@ def read_table(source: Any, text: Text = (), ids: Text = ()) -> pa.Table:
     >>> read_table({"age": [31, 47], "state": ["Ohio", "Iowa"]}).num_rows
     2
     """
-    table = _from_file(Path(source), text, ids) if isinstance(source, str | Path) else _from_frame(source)
+    is_file = isinstance(source, str | Path)
+    table = _from_file(Path(source), text, ids) if is_file else usual_text(_from_frame(source))
     name = source_name(source)
     refuse_repeated(name, table.column_names)
     if table.num_rows == 0:
         raise ValueError(f"{name} is empty: it has columns {table.column_names}, but no rows")
-    return usual_text(table)
+    return table
 
 
 def source_name(source: Any, otherwise: str = "the table") -> str:
@@ -443,7 +444,7 @@ def _from_file(path: Path, text: Text, ids: Text) -> pa.Table:
         from llpgan.tables.streams import read_parquet_folder
 
         if (table := read_parquet_folder(path)) is not None:
-            return table
+            return usual_text(table)
     name = path.name.lower()
     is_csv = name.endswith((*CSV, *TSV))
     read = next((reader for ending, reader in _READERS.items() if name.endswith(ending)), None)
@@ -456,7 +457,7 @@ def _from_file(path: Path, text: Text, ids: Text) -> pa.Table:
         raise ValueError(f"{path} is not a table: a file that ends in {endings} would be")
     try:
         with unreadable(str(path)):
-            return CsvFile.open(path, text, ids).read() if read is None else read(path)
+            return CsvFile.open(path, text, ids).read() if read is None else usual_text(read(path))
     finally:
         pa.default_memory_pool().release_unused()  # the file's text, which Arrow would keep for later
 

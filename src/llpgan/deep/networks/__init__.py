@@ -34,8 +34,7 @@ from llpgan.deep.networks.parts import (
     settle_weights,
     signal_spread,
 )
-from llpgan.deep.networks.photo import learn_patches, photo_classifier, photo_generator
-from llpgan.deep.networks.pretrained import pretrained_classifier
+from llpgan.deep.networks.photo import learn_patches, photo_classifier, photo_generator, pretrained_classifier
 from llpgan.utils.old_names import getattr_of_old_names
 
 __all__ = [
