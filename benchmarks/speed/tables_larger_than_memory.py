@@ -13,6 +13,7 @@ compared.
 import argparse
 import json
 import os
+import resource
 import shutil
 import subprocess
 import sys
@@ -28,6 +29,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
+from joblib.externals.loky import get_reusable_executor
 from numpy.typing import NDArray
 from rich.console import Console
 from sklearn.base import clone
@@ -241,14 +243,21 @@ def train_step(name: str, folder: Path) -> Row:
 
 
 def predict_step(name: str, folder: Path) -> Row:
-    """From the Parquet files to a folder of Parquet files; AUC is that of the first rows."""
-    out = folder / f"{name} predictions"
+    """From the Parquet files to a folder of Parquet files; AUC is that of the first rows.
+
+    Of several processes, the CPU seconds include their start.
+    """
+    out, count = folder / f"{name} predictions", 6 if int(folder.name) > SIZES[-1] else 1
     shutil.rmtree(out, ignore_errors=True)
-    predict(str(folder / name), str(folder / "rows"), out=str(out))
+    predict(str(folder / name), str(folder / "rows"), out=str(out), n_jobs=count)
+    if count > 1:
+        get_reusable_executor().shutdown(wait=True)  # so that what its processes took is known
+    largest = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
     first = min(out.glob("*.parquet"))
     labels = np.load(folder / "labels.npy")
     probabilities = pa.parquet.read_table(first, columns=["p_yes"])["p_yes"].to_numpy()[: len(labels)]
-    return {"AUC": round(float(roc_auc_score(labels, probabilities)), 4)}
+    peak = round(max(largest, peak_bytes()) / 1e6)
+    return {"peak MB": peak, "processes": count, "AUC": round(float(roc_auc_score(labels, probabilities)), 4)}
 
 
 STEPS: dict[str, Callable[[Path], Row]] = {
