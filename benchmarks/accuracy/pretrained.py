@@ -28,7 +28,7 @@ from llpgan.cli.main import main
 from llpgan.utils.arrays import Array
 
 KEYS = ("data", "bag_size", "seed", "pixels")
-SIZES = {"cifar10": (16, 64, 128, 1024, 4096), "emoji": (BAG_SIZE,), "reviews": (16, 64, 128, 1024)}
+SIZES = {"cifar10": (16, 64, 128, 1024, 4096), "emoji": (BAG_SIZE,), "reviews": (16, 64, 256)}
 N_REVIEWS_TESTED = 5_000
 
 
