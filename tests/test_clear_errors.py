@@ -2,6 +2,7 @@
 
 import os
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -9,6 +10,7 @@ import pytest
 
 from llpgan import AutoLLP, BagBoosting, Bags, MarginalLogistic, MeanMap, load, save
 from llpgan.cli import main
+from llpgan.evaluation.calibrate import temperature_calibrator
 from llpgan.methods.trees import read_trees, tree_scores
 from llpgan.tables import open_rows, read_table
 from llpgan.utils.files import lock_for_writing, refuse_same_outputs
@@ -255,3 +257,13 @@ def test_predictions_without_a_number_do_not_advise_a_smaller_learning_rate(rng)
     with pytest.raises(ValueError, match="train the model again") as error:
         model.predict([[0.0, 0.0]])
     assert "learning_rate" not in str(error.value)
+
+
+def test_a_damaged_correction_predicts_nothing():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(640, 2))
+    model = MeanMap().fit(X, (X[:, 0] > 0).astype(int), groups=np.arange(640) // 16)
+    model.calibrator_ = replace(temperature_calibrator(1.0, 2), slopes=np.array([np.nan, 1.0]))
+    model.largest_pixel_ = "NaN"  # of a model that somebody has changed
+    with pytest.raises(ValueError, match=r"MeanMap gives row 0 no probabilities, but \[nan, nan\]"):
+        model.predict_proba(X)

@@ -229,7 +229,10 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         probabilities = self._probabilities(instances)
         self._refuse_no_probabilities(probabilities, instances)
         calibrator = getattr(self, "calibrator_", None)
-        return probabilities if calibrator is None else calibrator.apply(probabilities)
+        if calibrator is not None:
+            probabilities = calibrator.apply(probabilities)
+            self._refuse_no_probabilities(probabilities, instances)
+        return probabilities
 
     def predict_set(self, X: Any, coverage: float = 0.9) -> NDArray[np.bool_]:
         """Predict for each row a set of classes that contains the right one with a chosen probability.
@@ -619,7 +622,7 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _warn_of_other_range(self, instances: Array) -> None:
         """Images from 0 to 1 are nearly black to a model that was trained on images from 0 to 255."""
         trained = getattr(self, "largest_pixel_", None)
-        if trained is None or (instances.dtype == np.uint8 == np.dtype(self.instance_type_)):
+        if not isinstance(trained, int | float) or (instances.dtype == np.uint8 == np.dtype(self.instance_type_)):
             return
         largest = _largest_pixel(instances)
         if largest and trained and not 1 / _OTHER_RANGE < largest / trained < _OTHER_RANGE:
