@@ -17,10 +17,10 @@ from llpgan.deep.losses import ProportionLoss
 from llpgan.deep.losses.counts import HEADS, CountLoss
 from llpgan.deep.losses.moments import FORMS, MomentLoss
 from llpgan.deep.losses.self_labels import TransportLoss
+from llpgan.deep.mixed_bags import GroupedBags, MixedBags
 from llpgan.deep.networks import Pair
 from llpgan.deep.objectives import Objective, ProportionObjective
 from llpgan.deep.terms import Entropy, InstanceTerm, SelfTraining, Smoothness
-from llpgan.deep.transforms import GroupedBags, MixedBags
 from llpgan.methods.deep import DeepClassifier, terms_in_training
 
 

@@ -15,6 +15,7 @@ from typing import Any
 #: Packages that were renamed in 0.3.
 OLD_PACKAGES = {
     "llpgan.estimators": "llpgan.methods",
+    "llpgan.deep.transforms": "llpgan.deep.mixed_bags",
     "llpgan.methods.kernels": "llpgan.methods.linear",
     "llpgan.training": "llpgan.deep",
     "llpgan.training.losses": "llpgan.deep.losses",

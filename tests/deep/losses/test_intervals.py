@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from llpgan.deep.losses import proportion_loss
-from llpgan.deep.transforms import interval_loss, mixed_proportions
+from llpgan.deep.mixed_bags import interval_loss, mixed_proportions
 from tests.deep.losses.oracle_bags import in_both_precisions, labelled, members
 
 

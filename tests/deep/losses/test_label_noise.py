@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from llpgan.deep.transforms import forward_corrected_loss, group_weights, grouped_targets, transitions
+from llpgan.deep.mixed_bags import forward_corrected_loss, group_weights, grouped_targets, transitions
 from tests.deep.losses.oracle_bags import in_both_precisions, labelled, members
 
 

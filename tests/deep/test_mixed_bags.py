@@ -6,7 +6,7 @@ import torch
 
 from llpgan import Bags
 from llpgan.deep.batches import BagDataset
-from llpgan.deep.transforms import GroupedBags, MixedBags, grouped_targets
+from llpgan.deep.mixed_bags import GroupedBags, MixedBags, grouped_targets
 
 
 @pytest.fixture
