@@ -12,7 +12,7 @@ def test_labels_may_be_the_classes_names():
 
 
 def test_numbers_count_the_classes_with_a_word():
-    with pytest.warns(UserWarning, match="taken in the order of the classes: 0 is other, 1 is trump"):
+    with pytest.warns(UserWarning, match="reading 0 as other, 1 as trump"):
         assert labels_as_classes(np.array([1, 0, 1]), CLASSES, "vote").tolist() == ["trump", "other", "trump"]
 
 

@@ -86,8 +86,8 @@ def _match_values(found: Array, classes: Array, column: str, names: Sequence[str
     if all(text in place for text in texts):
         return [place[text] for text in texts]
     if not names and found.dtype.kind in "biuf" and set(found.tolist()) <= set(range(len(classes))):
-        said = ", ".join(f"{value:g} is {classes[int(value)]}" for value in found.astype(float))
-        warnings.warn(f"column {column!r} holds numbers, taken in the order of the classes: {said}", stacklevel=4)
+        said = ", ".join(f"{value:g} as {classes[int(value)]}" for value in found.astype(float))
+        warnings.warn(f"column {column!r}: reading {said}", stacklevel=4)
         return [int(value) for value in found]
     raise ValueError(
         f"column {column!r} has the values {texts}, but the classes are {list(place)}: name the class of each "

@@ -30,7 +30,7 @@ from llpgan.report.displays import (
     ProportionDisplay,
     ReliabilityDisplay,
 )
-from llpgan.report.drawing import Palette, set_percent_ticks, shorten
+from llpgan.report.drawing import Display, Palette, set_percent_ticks, shorten
 from llpgan.report.effects import MOST_COLUMNS, EffectDisplay, ImportanceDisplay, effect_range
 from llpgan.report.text import worst_bags
 from llpgan.utils.arrays import Array
@@ -82,9 +82,14 @@ Hover = Mapping[str, Sequence[str]]  # for each group of marks, the text of each
 
 
 def svg(
-    name: str, draw: Callable[[Axes], Hover], *, width: float = 420, height: float = 280, text: float = 13
+    name: str,
+    draw: Callable[[Axes], Hover] | Display,
+    *,
+    width: float = 420,
+    height: float = 280,
+    text: float = 13,
 ) -> Markup:
-    """A chart of so many pixels that ``draw`` fills. No other has its name: all ids in it begin with it.
+    """A chart of so many pixels. No other has its name: all ids in it begin with it.
 
     It is drawn narrow, and its text large, since a telephone shows it narrower still. ``draw`` returns, for each
     artist that has a ``gid``, the text of each of its marks: a browser shows it when the mouse is over the mark.
@@ -93,7 +98,8 @@ def svg(
     with rc_context(style), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing")  # the browser has its own fonts
         figure = Figure(figsize=(width / _POINTS_AN_INCH, height / _POINTS_AN_INCH), layout="constrained")
-        hover = draw(figure.add_subplot())
+        axes = figure.add_subplot()
+        hover = draw.plot(axes, palette=PAGE).hover_ if isinstance(draw, Display) else draw(axes)
         file = io.StringIO()
         figure.savefig(file, format="svg", transparent=True, metadata={"Date": None})
     return Markup(_add_texts(_embed(file.getvalue(), name), name, hover))
@@ -105,18 +111,14 @@ def _add_texts(chart: str, name: str, hover: Hover) -> str:
         before, found, after = chart.partition(f'<g id="{name}-{group}">')
         if not found:
             raise ValueError(f"chart {name!r} has no group {group!r}: give an artist this gid")
-        chart = before + found + _add_title(after, texts)
+        marks = (mark for mark in _MARKS.finditer(after) if mark[1])
+        parts, done = [before, found], 0
+        for mark, text in zip(islice(marks, len(texts)), texts, strict=True):
+            tag = f'<{mark[1]} class="mark"{mark[2]}><title>{escape(text)}</title></{mark[1]}>'
+            parts += [after[done : mark.start()], tag]
+            done = mark.end()
+        chart = "".join([*parts, after[done:]])
     return chart
-
-
-def _add_title(after: str, texts: Sequence[str]) -> str:
-    marks = (mark for mark in _MARKS.finditer(after) if mark[1])
-    parts, done = [], 0
-    for mark, text in zip(islice(marks, len(texts)), texts, strict=True):
-        tag = f'<{mark[1]} class="mark"{mark[2]}><title>{escape(text)}</title></{mark[1]}>'
-        parts += [after[done : mark.start()], tag]
-        done = mark.end()
-    return "".join([*parts, after[done:]])
 
 
 def _embed(text: str, name: str) -> str:
@@ -138,20 +140,14 @@ def importance_chart(story: ReportContent) -> Markup:
     """A bar a column: the rise of the bags' loss when it is shuffled, with the shuffles' standard deviation."""
     display = ImportanceDisplay(story.rises or {})
 
-    def draw(axes: Axes) -> Hover:
-        return display.plot(axes, palette=PAGE).hover_
-
-    return svg("what-matters", draw, height=76 + 25 * min(len(display.rises), MOST_COLUMNS))
+    return svg("what-matters", display, height=76 + 25 * min(len(display.rises), MOST_COLUMNS))
 
 
 def comparison_chart(found: Comparison) -> Markup:
     """The score of each method on held-out bags, the best on top."""
     display = ComparisonDisplay.prepare(found)
 
-    def draw(axes: Axes) -> Hover:
-        return display.plot(axes, palette=PAGE).hover_
-
-    return svg("methods", draw, height=110 + 30 * len(display.results))
+    return svg("methods", display, height=110 + 30 * len(display.results))
 
 
 _WIDTH, _TEXT = 300, 14.5
@@ -175,11 +171,8 @@ def group_chart(shares: GroupSharesDisplay) -> Markup:
     """The share of each class in each group, with its interval."""
     n_groups, n_classes = len(set(shares.groups)), len(set(shares.classes))
 
-    def draw(axes: Axes) -> Hover:
-        return shares.plot(axes, palette=PAGE).hover_
-
     height = 90 + n_groups * max(28, 15 * n_classes) + (22 * n_classes if n_classes > 1 else 0)
-    return svg("groups", draw, height=height)
+    return svg("groups", shares, height=height)
 
 
 _SMALL = {"width": 230, "height": 190, "text": 14}
@@ -278,30 +271,19 @@ MOST_CLASSES_CONFUSED = 20
 
 def calibration_chart(scores: LabelScores) -> Markup:
     """How often the classifier is right, against how sure it is; a point's area is its share of instances."""
-
-    def draw(axes: Axes) -> Hover:
-        return ReliabilityDisplay(scores.calibration).plot(axes, palette=PAGE).hover_
-
-    return svg("calibration", draw, height=390)
+    return svg("calibration", ReliabilityDisplay(scores.calibration), height=390)
 
 
 def bag_calibration_chart(found: BagCalibration, n_rows: int) -> Markup:
     """The accuracy that bags show against the confidence, with 95 % intervals."""
     display = ReliabilityDisplay.prepare_bags(found, n_rows)
 
-    def draw(axes: Axes) -> Hover:
-        return display.plot(axes, palette=PAGE).hover_
-
-    return svg("bag-calibration", draw, height=390)
+    return svg("bag-calibration", display, height=390)
 
 
 def confusion_chart(scores: LabelScores, classes: tuple[str, ...]) -> Markup:
     """Counts of true against predicted classes, darker the larger their share of the row."""
-
-    def draw(axes: Axes) -> Hover:
-        return ConfusionDisplay(scores.confusion, classes).plot(axes, palette=PAGE).hover_
-
-    return svg("confusion", draw, height=390)
+    return svg("confusion", ConfusionDisplay(scores.confusion, classes), height=390)
 
 
 _TOGETHER = {

@@ -398,7 +398,7 @@ def collect_content(
         scores=scores,
         overall=bag_scores(bags, np.broadcast_to(bags.prior, probabilities.shape)),
         held_out=None if held_out is None or of_held_out is None else bag_scores(held_out, of_held_out),
-        probability_counts=_counts(probabilities),
+        probability_counts=np.array([np.histogram(p, bins=_BINS, range=(0, 1))[0] for p in probabilities.T]),
         history=tuple(getattr(model, "history_", ())),
         rises=rises,
         why_no_rises=why_no_rises,
@@ -466,10 +466,6 @@ def expected_bag_error(bags: Bags, probabilities: Array) -> float:
     variances = shares[:, None] ** 2 * probabilities * (1 - probabilities)
     deviations = np.sqrt([np.bincount(bags.bag_index, column, bags.n_bags) for column in variances.T])
     return float(np.sqrt(2 / np.pi) * deviations.sum(axis=0).mean() / 2)
-
-
-def _counts(probabilities: Array) -> NDArray[np.int64]:
-    return np.array([np.histogram(column, bins=_BINS, range=(0, 1))[0] for column in probabilities.T])
 
 
 def _why_no_rises(bags: Bags, groups: Mapping[str, Sequence[int]]) -> str:

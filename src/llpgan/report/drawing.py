@@ -222,7 +222,9 @@ def _cost(place: Placed, placed: Sequence[Placed], named: Array, others: Array) 
     cost += _COSTS["reach"] * float(np.linalg.norm(line[1] - line[0]))
     cost += _COSTS["ring"] * float(_enlarge_box(box, _RING).holds(named).sum())
     cost += _COSTS["point"] * float(_enlarge_box(box, 0.01).holds(others).sum()) if len(others) else 0.0
-    cost += _COSTS["crossing"] * _n_near(steps[4:], others)
+    if len(others):  # how many points the line touches
+        apart = np.abs(steps[4:, None] - others[None]).max(axis=2)
+        cost += _COSTS["crossing"] * int((apart < _RING / 2).any(axis=0).sum())
     for other in placed:
         cost += _COSTS["name"] * box.covers(_enlarge_box(other.box, 0.008))
         cost += _COSTS["line"] * bool(
@@ -231,14 +233,6 @@ def _cost(place: Placed, placed: Sequence[Placed], named: Array, others: Array) 
         cost += _COSTS["line"] * bool(_enlarge_box(other.box, 0.006).holds(steps).any())
         cost += _COSTS["line"] * _cross(line, other.line)
     return cost
-
-
-def _n_near(steps: Array, points: Array) -> int:
-    """How many points a line touches."""
-    if not len(points):
-        return 0
-    apart = np.abs(steps[:, None] - points[None]).max(axis=2)
-    return int((apart < _RING / 2).any(axis=0).sum())
 
 
 def _enlarge_box(box: Box, by: float) -> Box:

@@ -10,7 +10,6 @@ from datetime import UTC, datetime
 from functools import cache, cached_property
 from importlib.resources import files
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -149,12 +148,9 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.globals.update(assess=assess, charts=charts, words=text, tables=tables)
-    environment.filters.update({**_functions(text), "shorten": shorten})
+    environment.filters.update({name: value for name, value in vars(text).items() if callable(value)})
+    environment.filters["shorten"] = shorten
     return environment
-
-
-def _functions(module: ModuleType) -> dict[str, Any]:
-    return {name: value for name, value in vars(module).items() if callable(value)}
 
 
 def saved_pages(model: LLPClassifier, story: ReportContent | None) -> dict[str, str]:
@@ -190,10 +186,16 @@ def _data(story: ReportContent) -> str:
 
 
 def _quality(story: ReportContent) -> str:
-    rows = [_bag_error("bags it was trained on", story.scores)]
-    if story.held_out is not None:
-        rows.append(_bag_error("held-out bags", story.held_out))
-    rows.append(_bag_error("overall shares for every instance, for comparison", story.overall))
+    measured = {
+        "bags it was trained on": story.scores,
+        "held-out bags": story.held_out,
+        "overall shares for every instance, for comparison": story.overall,
+    }
+    rows = [
+        _estimate_row(f"mean bag error, {what}", scores.mean_total_variation)
+        for what, scores in measured.items()
+        if scores is not None
+    ]
     if story.labels is not None:
         rows.append(_estimate_row("accuracy of single predictions, by labels", story.labels.accuracy))
         auc = story.labels.auc
@@ -219,10 +221,6 @@ def _quality(story: ReportContent) -> str:
             "`report.html` in this folder shows more: every bag, what drives the predictions, and charts.\n",
         ]
     )
-
-
-def _bag_error(what: str, scores: BagScores) -> str:
-    return _estimate_row(f"mean bag error, {what}", scores.mean_total_variation)
 
 
 def _estimate_row(name: str, found: Estimate) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from llpgan.evaluation import BagScores, Estimate
+from llpgan.evaluation import Estimate
 from llpgan.report.content import BagFacts, ReportContent, ReportedBags
 
 MOST_CLASSES = 12  # that get a chart each
@@ -93,22 +93,20 @@ def format_shape(sides: tuple[int, ...]) -> str:
 def summarize(story: ReportContent) -> str:
     """The method, where the proportions came from, and the bag error with that of the overall shares."""
     n_bags = len(story.bag_names)
+    error, overall = story.scores.mean_total_variation.value, story.overall.mean_total_variation.value
     bags = "one bag" if n_bags == 1 else f"{format_count(n_bags)} bags"
     sentences = [
         f"{story.method} learned from {format_count(story.n_instances)} instances in {bags}, of which only the "
         f"shares of {len(story.classes)} classes were known",
         as_sentence(story.origin),
-        f"Its mean error on these bags is {_format_error(story.scores)}; that of predicting the overall shares "
-        f"for every instance is {_format_error(story.overall)}",
+        f"Its mean error on these bags is {format_percent(error)}; that of predicting the overall shares "
+        f"for every instance is {format_percent(overall)}",
     ]
     if story.held_out is not None:
         n_held_out = format_count(len(story.held_out.kl))
-        sentences.append(f"On {n_held_out} held-out bags, its mean error is {_format_error(story.held_out)}")
+        unseen = format_percent(story.held_out.mean_total_variation.value)
+        sentences.append(f"On {n_held_out} held-out bags, its mean error is {unseen}")
     return " ".join(f"{said}." for said in sentences if said)
-
-
-def _format_error(scores: BagScores) -> str:
-    return format_percent(scores.mean_total_variation.value)
 
 
 def as_sentence(text: str) -> str:
