@@ -204,7 +204,7 @@ def method_colour(label: str, method: str) -> str:
 def assign_colours(things: Iterable[K]) -> dict[K, str]:
     """A colour for each thing, which it then has in every chart of a figure.
 
-    >>> colours_of([16, 64])
+    >>> assign_colours([16, 64])
     {16: '#2f6fde', 64: '#e07b1a'}
     """
     return dict(zip(things, cycle(PALETTE), strict=False))
@@ -241,7 +241,7 @@ def error_by_bag_size(axes: Axes, sizes: Sequence[int], title: str, ylabel: str 
 def _wrap_title(title: str) -> str:
     r"""A title that is not wider than its chart.
 
-    >>> _in_lines("SVHN, classes 0 and 1, random 3,000 rows")
+    >>> _wrap_title("SVHN, classes 0 and 1, random 3,000 rows")
     'SVHN, classes 0 and 1, random\n3,000 rows'
     """
     return fill(title, _WIDEST_TITLE)

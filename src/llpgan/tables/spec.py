@@ -136,7 +136,7 @@ class TableSpec:
             is_pair = isinstance(size, Sequence) and not isinstance(size, str) and len(size) == 2
             if not is_pair or not all(isinstance(n, int) and not isinstance(n, bool) and n > 0 for n in size):
                 raise ValueError(f"image_size must be height and width in pixels, such as (32, 32), got {size!r}")
-        if self.features is not None or self.text is not None:
+        if any(option is not None for option in (self.features, self.text, self.mirror)):
             self._check_features()
         if self.unmatched not in ("error", "drop"):
             raise ValueError(f"unmatched must be 'error' or 'drop', got {self.unmatched!r}")
