@@ -113,3 +113,21 @@ def test_an_item_is_not_kept():
 def test_a_depth_of_nothing_is_refused():
     with pytest.raises(ValueError, match="at least 1, got 0"):
         prefetch([], 0)
+
+
+NESTED = """
+import time
+from llpgan.utils.prefetch import prefetch
+
+def read():
+    for i in range(99):
+        yield i
+        time.sleep(0.5)  # in which the main thread ends
+
+items = prefetch(iter(prefetch(read())))
+next(items)
+"""
+
+
+def test_a_process_ends_while_one_reader_waits_for_another():
+    assert subprocess.run([sys.executable, "-c", NESTED], timeout=300, check=False).returncode == 0

@@ -30,7 +30,7 @@ def prefetch(items: Iterable[T], depth: int = 1) -> Generator[T, None, None]:
 def _take(reader: _Reader[T]) -> Generator[T, None, None]:
     reader.start()
     try:
-        while (ready := reader.ready.get()) is not _END:
+        while (ready := reader.take()) is not _END:
             if isinstance(ready, _Raised):
                 raise ready.error
             yield ready
@@ -65,6 +65,16 @@ class _Reader(Thread, Generic[T]):
             self._put(_Raised(error))
         else:
             self._put(_END)
+
+    def take(self) -> Any:
+        """Wait for the next item; a thread that has ended because the main thread did has none."""
+        while True:
+            has_ended = not self.is_alive()  # before the look: it may put its last item meanwhile
+            try:
+                return self.ready.get(timeout=_LOOKS_AFTER)
+            except Empty:
+                if has_ended:
+                    raise RuntimeError("the thread that reads ahead has ended with the main thread") from None
 
     def stop(self) -> None:
         """End the thread, and wait for it: what it reads may be closed next."""
