@@ -24,7 +24,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.metrics import roc_auc_score
 
 from benchmarks.rows import RESULTS, Row, as_markdown, measure_rows, write_whole
-from llpgan import AutoLLP, BagBoosting, BagLogistic
+from llpgan import AutoLLP, BagBoosting
 from llpgan.bags import Bags
 from llpgan.data.bagging import feature_bags, random_bags
 
@@ -33,8 +33,6 @@ N_ROWS, MOST_SAMPLED, RARE = 8_000, 20_000, 20
 LABELS = "labels, boosted trees"
 METHODS: dict[str, Callable[[], Any]] = {
     LABELS: lambda: HistGradientBoostingClassifier(random_state=0),
-    "BagLogistic": lambda: BagLogistic(random_state=0),
-    "BagLogistic, refined": lambda: BagLogistic(refine=True, random_state=0),
     "BagBoosting, all features": lambda: BagBoosting(max_features=1.0, random_state=0),
     "BagBoosting": lambda: BagBoosting(random_state=0),
     "AutoLLP": lambda: AutoLLP(time_limit=None, random_state=0),
@@ -147,8 +145,8 @@ def run() -> list[Row]:
     rows = measure_rows(RESULTS / "natural_tables.jsonl", ("problem", "method"), cells, measure)
     shown = summarize(rows)
     about = (
-        "Test AUC (%) with default settings, of refined BagLogistic, of BagBoosting whose trees split at all "
-        "features, and of boosted trees that know every label; up to 8,000 rows, one seed. Labels of these "
+        "Test AUC (%) with default settings, of BagBoosting whose trees split at all features, and of boosted "
+        "trees that know every label; up to 8,000 rows, one seed. Labels of these "
         "problems were seen when settings were chosen. Made from `natural_tables.jsonl`.\n\n"
         + describe_means(shown)
     )
