@@ -89,8 +89,7 @@ class ComparisonDisplay(Display):
         ----------
         comparison : Comparison
             What it returned.
-        ax : matplotlib.axes.Axes, default=None
-            The axes to draw on; those of a new figure by default.
+        {ax}
 
         Returns
         -------
@@ -219,8 +218,7 @@ class GroupSharesDisplay(Display):
             the ends of the intervals, if there are any.
         classes : sequence, default=None
             The classes that are shown. None means the second of two, and the first six of more.
-        ax : matplotlib.axes.Axes, default=None
-            The axes to draw on; those of a new figure by default.
+        {ax}
 
         Returns
         -------
@@ -411,8 +409,7 @@ class LearningCurveDisplay(Display):
             One mapping per epoch, such as ``model.history_``; or the fitted model that has it.
         columns : sequence of str, default=None
             What to plot; by default the losses of bags, in training and held out.
-        ax : matplotlib.axes.Axes, default=None
-            The axes to draw on; those of a new figure by default.
+        {ax}
 
         Returns
         -------
@@ -464,8 +461,7 @@ class LearningCurveDisplay(Display):
         ----------
         curve : LearningCurve
             What :func:`llpgan.evaluation.inspect` found.
-        ax : matplotlib.axes.Axes, default=None
-            The axes to draw on; those of a new figure by default.
+        {ax}
 
         Returns
         -------
@@ -594,16 +590,14 @@ class ProportionDisplay(Display):
 
         Parameters
         ----------
-        estimator : LLPClassifier
-            A fitted model.
+        {estimator}
         bags : Bags
             Those that it was trained on, or others of the same classes.
         class_name : hashable, default=None
             The class whose shares are shown; the last one by default.
         n_named : int, default=5
             How many of the bags that are missed by most are named.
-        ax : matplotlib.axes.Axes, default=None
-            The axes to draw on; those of a new figure by default.
+        {ax}
 
         Returns
         -------
@@ -635,8 +629,7 @@ class ProportionDisplay(Display):
             The class whose shares are shown.
         n_named : int, default=5
             The number of bags that are named: those with the largest errors.
-        ax : matplotlib.axes.Axes, default=None
-            The axes to draw on. None means new axes.
+        {ax}
 
         Returns
         -------
@@ -660,14 +653,12 @@ class ProportionDisplay(Display):
 
         Parameters
         ----------
-        ax : matplotlib.axes.Axes, default=None
-            The axes to draw on; those of a new figure by default.
+        {ax}
         n_named : int, default=5
             How many of the bags that are missed by most are named.
         largest : float, default=160.0
             The area of the largest bag's point, in square points.
-        palette : Palette, default=None
-            The colours; those of matplotlib's current style by default.
+        {palette}
 
         Returns
         -------
@@ -786,12 +777,10 @@ class ReliabilityDisplay(Display):
 
         Parameters
         ----------
-        estimator : LLPClassifier
-            A fitted model.
+        {estimator}
         bags : Bags
             Random bags that the model was not trained on.
-        ax : matplotlib.axes.Axes, default=None
-            The axes to draw on; those of a new figure by default.
+        {ax}
 
         Returns
         -------
@@ -835,16 +824,7 @@ class ReliabilityDisplay(Display):
 
         Parameters
         ----------
-        estimator : LLPClassifier
-            A fitted model.
-        X : rows
-            In any form that ``predict_proba`` takes.
-        y : array-like of shape (n_rows,)
-            The true class of each row.
-        sample_weight : array-like of shape (n_rows,), default=None
-            How much each row counts. None means that all rows count the same.
-        ax : matplotlib.axes.Axes, default=None
-            The axes to draw on; those of a new figure by default.
+        {estimator, X, y, sample_weight, ax}
 
         Returns
         -------
@@ -867,16 +847,7 @@ class ReliabilityDisplay(Display):
 
         Parameters
         ----------
-        y_true : array-like of shape (n_rows,)
-            The true class of each row.
-        y_prob : array-like of shape (n_rows, n_classes)
-            The predicted probability of each class.
-        classes : array-like of shape (n_classes,)
-            The classes, in the order of the columns of ``y_prob``.
-        sample_weight : array-like of shape (n_rows,), default=None
-            How much each row counts. None means that all rows count the same.
-        ax : matplotlib.axes.Axes, default=None
-            The axes to draw on; those of a new figure by default.
+        {y_true, y_prob, classes, sample_weight, ax}
 
         Returns
         -------
@@ -959,18 +930,7 @@ class ConfusionDisplay(Display):
 
         Parameters
         ----------
-        estimator : LLPClassifier
-            A fitted model.
-        X : rows
-            In any form that ``predict_proba`` takes.
-        y : array-like of shape (n_rows,)
-            The true class of each row.
-        threshold : float or mapping of class to float, default=None
-            The probability from which a class is predicted, as in ``predict``.
-        sample_weight : array-like of shape (n_rows,), default=None
-            How much each row counts. None means that all rows count the same.
-        ax : matplotlib.axes.Axes, default=None
-            The axes to draw on. None means new axes.
+        {estimator, X, y, threshold, sample_weight, ax}
 
         Returns
         -------
@@ -995,18 +955,7 @@ class ConfusionDisplay(Display):
 
         Parameters
         ----------
-        y_true : array-like of shape (n_rows,)
-            The true class of each row.
-        y_prob : array-like of shape (n_rows, n_classes)
-            The predicted probability of each class.
-        classes : array-like of shape (n_classes,)
-            The classes, in the order of the columns of ``y_prob``.
-        threshold : float or mapping of class to float, default=None
-            The probability from which a class is predicted, as in ``predict``.
-        sample_weight : array-like of shape (n_rows,), default=None
-            How much each row counts. None means that all rows count the same.
-        ax : matplotlib.axes.Axes, default=None
-            The axes to draw on. None means new axes.
+        {y_true, y_prob, classes, threshold, sample_weight, ax}
 
         Returns
         -------

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from inspect import isfunction
 from itertools import product
 from typing import Any, Literal, NamedTuple, Self
 
@@ -18,6 +20,52 @@ from llpgan.utils.arrays import Array
 from llpgan.utils.docs import fill_docstring
 
 DASHED = (0, (4, 3))
+
+
+#: Entries of parameters that several displays have; {ax} in a docstring stands for one.
+_ENTRIES = {
+    "estimator": (
+        "estimator : LLPClassifier",
+        "A fitted model.",
+    ),
+    "X": (
+        "X : rows",
+        "In any form that ``predict_proba`` takes.",
+    ),
+    "y": (
+        "y : array-like of shape (n_rows,)",
+        "The true class of each row.",
+    ),
+    "y_true": (
+        "y_true : array-like of shape (n_rows,)",
+        "The true class of each row.",
+    ),
+    "y_prob": (
+        "y_prob : array-like of shape (n_rows, n_classes)",
+        "The predicted probability of each class.",
+    ),
+    "classes": (
+        "classes : array-like of shape (n_classes,)",
+        "The classes, in the order of the columns of ``y_prob``.",
+    ),
+    "threshold": (
+        "threshold : float or mapping of class to float, default=None",
+        "The probability from which a class is predicted, as in ``predict``.",
+    ),
+    "sample_weight": (
+        "sample_weight : array-like of shape (n_rows,), default=None",
+        "How much each row counts. None means that all rows count the same.",
+    ),
+    "ax": (
+        "ax : matplotlib.axes.Axes, default=None",
+        "The axes to draw on; those of a new figure by default.",
+    ),
+    "palette": (
+        "palette : Palette, default=None",
+        "The colours; those of matplotlib's current style by default.",
+    ),
+}
+_PLACEHOLDERS = re.compile(r"^( *)\{([\w, ]+)\}$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -71,6 +119,10 @@ class Display:
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
         cls.__doc__ = fill_docstring(cls)
+        for member in vars(cls).values():
+            function = getattr(member, "__func__", member)
+            if isfunction(function) and function.__doc__:
+                function.__doc__ = _PLACEHOLDERS.sub(_write_entries, function.__doc__)
 
     def plot(self, ax: Axes | None = None, *, palette: Palette | None = None) -> Self:
         """Draw it.
@@ -98,6 +150,13 @@ class Display:
         self.ax_, self.hover_ = ax, hover
         self.figure_ = ax.get_figure(root=True)  # type: ignore[assignment]
         return self
+
+
+def _write_entries(placeholder: re.Match[str]) -> str:
+    """The entries of a placeholder, such as {estimator, ax}, each on two lines."""
+    margin, names = placeholder.groups()
+    entries = (_ENTRIES[name] for name in names.split(", "))
+    return "\n".join(f"{margin}{head}\n{margin}    {text}" for head, text in entries)
 
 
 def axes_or_new(ax: Axes | None) -> Axes:
