@@ -42,7 +42,7 @@ def folder(tmp_path, monkeypatch, rng):
 def run(words):
     sys.stdout = sys.stderr = open(os.devnull, "w")  # noqa: PTH123, SIM115, for the whole process
     for number in SIGNALS:  # which nohup and shells ignore in the background
-        signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
+        signal.signal(number, signal.SIG_DFL)
     sys.exit(main.main(words))
 
 
