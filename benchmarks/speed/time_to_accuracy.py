@@ -49,9 +49,8 @@ def compare_photo_recipes() -> Row:
         "default": DLLP(epochs=cells["default"]["cell"]["epochs"], random_state=0),
         "cpu": DLLP(
             epochs=cells["cpu"]["cell"]["epochs"],
-            classifier=cifar_classifier,
             random_state=0,
-            **cells["cpu"]["cell"]["settings"],
+            **(cells["cpu"]["cell"]["settings"] | {"classifier": cifar_classifier, "betas": (0.5, 0.99)}),
         ),
     }
     n_epochs, reached = {}, {}

@@ -205,21 +205,6 @@ class TableSpec:
             raise ValueError(f"say which column holds the bag of each row (bag); {stream.name} has {there}")
         return self.bag_ids or [FOLDER_COLUMN]
 
-    def reserved_columns(self, stream: RowStream) -> list[str]:
-        """Return the columns that are never features: those of bags, labels and weights.
-
-        Parameters
-        ----------
-        stream : RowStream
-            The rows.
-
-        Returns
-        -------
-        list of str
-            The names of the columns.
-        """
-        return [*self.bag_columns(stream), *(str(name) for name in (self.label, self.weight) if name is not None)]
-
     def check_source(self, stream: RowStream) -> None:
         """Check that the rows have the named columns, and images if an option needs them.
 
