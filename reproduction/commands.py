@@ -96,7 +96,7 @@ def reproduce(
     rows = store.rows(cells)
     if rows or not failed:
         table = write_outputs(name, EXPERIMENTS[name], rows, folder)
-        console.print(table.for_terminal())
+        console.print(table.to_terminal())
         console.print(make_visible(f"{table.about}\n{folder / name}.md, .csv, .svg, .png"), markup=False)
     if failed:
         reasons = "; ".join(f"{cell}: {error}" for cell, error in failed.items())

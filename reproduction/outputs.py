@@ -61,7 +61,7 @@ class Table:
     columns: Sequence[str]
     rows: Sequence[Sequence[str]]
 
-    def for_terminal(self) -> TerminalTable:
+    def to_terminal(self) -> TerminalTable:
         """To print with rich; in a narrow terminal words go to a second line, and none is cut off.
 
         What the first column says again, it says once.

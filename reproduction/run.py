@@ -340,7 +340,7 @@ class Store:
         return self.work_folder / f"{cell.id}.checkpoint"
 
     @contextmanager
-    def taken(self, cell: Cell) -> Iterator[bool]:
+    def take(self, cell: Cell) -> Iterator[bool]:
         """Whether the cell is this process's to run: nobody else has it, and it has no row."""
         with self._lock(self.work_folder / f"{cell.id}.lock", wait=False) as mine:
             if mine:
@@ -419,7 +419,7 @@ def _settle_cell(cell: Cell, store: Store, data: str, watcher: Watcher, failed: 
     if (row := store.row(cell)) is not None:
         watcher.has(cell, row)
         return True
-    with store.taken(cell) as mine:
+    with store.take(cell) as mine:
         if not mine:
             return False  # another process has it, or just had it; the next look finds its row
         watcher.starts(cell)

@@ -3,7 +3,8 @@
 Functions are verbs or say what they return. None is named by a past participle alone (``told``, ``chosen``), by
 ``in_words``, ends in ``of`` (``name_of``) or begins with a preposition (``with_texts``). The functions of a module
 have names that no other module uses, so that one name means one thing; commands may be named after the functions
-that they call. Private functions of at most four lines with one caller are counted, not refused.
+that they call. Private functions of at most four lines with one caller are counted, not refused. Benchmarks, the
+reproduction and tools follow the first rule.
 
     python tools/check_names.py          # what is refused
     python tools/check_names.py inline   # the short private functions too
@@ -16,7 +17,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-SOURCE = Path(__file__).parents[1] / "src" / "llpgan"
+ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "src" / "llpgan"
+AROUND = ("benchmarks", "reproduction", "tools")
 PREPOSITIONS = {"of", "in", "within", "beside", "between", "by", "with", "without", "on", "for"}
 CONVERTERS = {"from", "to", "is", "are", "has", "have", "takes"}  # from_frame, to_onnx, is_random
 VERBS_IN_ED = {"seed", "feed", "need", "embed", "shed", "speed", "proceed", "exceed", "succeed"}
@@ -43,8 +46,15 @@ class Function(NamedTuple):
 def main(words: list[str]) -> int:
     """Print what is refused, and return 1 if anything is."""
     trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(SOURCE.rglob("*.py"))}
-    functions = [each for path, tree in trees.items() for each in collect_functions(path, tree)]
-    found = [*bad_names(functions), *double_names(functions)]
+    functions = [
+        each for path, tree in trees.items() for each in collect_functions(path.relative_to(SOURCE), tree)
+    ]
+    around = [
+        each
+        for path in sorted(path for folder in AROUND for path in (ROOT / folder).rglob("*.py"))
+        for each in collect_functions(path.relative_to(ROOT), ast.parse(path.read_text(encoding="utf-8")))
+    ]
+    found = [*bad_names([*functions, *around]), *double_names(functions)]
     small = list(small_helpers(functions, trees.values()))
     if "inline" in words:
         print("\n".join(small))
@@ -61,8 +71,7 @@ def collect_functions(path: Path, tree: ast.Module) -> Iterator[Function]:
         for each in node.body if isinstance(node, ast.ClassDef) else [node]:
             if isinstance(each, ast.FunctionDef):
                 is_property = any("property" in ast.unparse(each_of) for each_of in each.decorator_list)
-                file = path.relative_to(SOURCE).as_posix()
-                yield Function(each.name, file, each.lineno, owner, count_lines(each), is_property)
+                yield Function(each.name, path.as_posix(), each.lineno, owner, count_lines(each), is_property)
 
 
 def count_lines(function: ast.FunctionDef) -> int:

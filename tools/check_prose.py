@@ -78,12 +78,12 @@ def _texts_of_code(tree: ast.Module) -> Iterator[str]:
     inside = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in inside:
-            yield _NOT_PROSE.sub("", _without_indent(node.value))
+            yield _NOT_PROSE.sub("", _remove_indent(node.value))
         elif isinstance(node, ast.JoinedStr):
             yield "".join(str(part.value) if isinstance(part, ast.Constant) else "x" for part in node.values)
 
 
-def _without_indent(text: str) -> str:
+def _remove_indent(text: str) -> str:
     """A docstring without the indent of its code; names of parameters end a sentence."""
     lines = [line.strip() for line in text.splitlines()]
     return "\n".join(f"\n{line}\n" if re.match(r"\w[\w, *]* : ", line) else line for line in lines)

@@ -40,9 +40,9 @@ def main(first: list[str]) -> None:
     """Go through all steps, and say how long each took; the first that fails ends it."""
     with TemporaryDirectory(prefix="llpgan-release-") as folder:
         place = Path(folder)
-        with timed("wheel"):
-            wheel = built(place / "dist")
-        with timed("empty environment"):
+        with time_call("wheel"):
+            wheel = build_wheel(place / "dist")
+        with time_call("empty environment"):
             venv.create(place / "environment", with_pip=True)
         programs = place / "environment" / ("Scripts" if os.name == "nt" else "bin")
         install: list[str | Path] = [
@@ -53,31 +53,31 @@ def main(first: list[str]) -> None:
             "--quiet",
             "--disable-pip-version-check",
         ]
-        with timed("all of the first page, from pip install to a report"):
+        with time_call("all of the first page, from pip install to a report"):
             if first:
-                with timed(f"pip install {' '.join(first)}"):
+                with time_call(f"pip install {' '.join(first)}"):
                     run([*install, *first], place)
-            with timed(f"pip install {wheel.name}"):
+            with time_call(f"pip install {wheel.name}"):
                 run([*install, wheel], place)
             write_tables(place)
-            with timed("llpgan fit of two CSV files"):
+            with time_call("llpgan fit of two CSV files"):
                 run([programs / "llpgan", *FIT], place)
         run([programs / "llpgan", "predict", "model", "people.csv", "--out", "predictions.csv"], place)
-        with timed("llpgan demo"):
+        with time_call("llpgan demo"):
             run([programs / "llpgan", "demo", "--epochs", "2"], place)
         if missing := [name for name in WRITTEN if not (place / name).is_file()]:
             sys.exit(f"not written: {', '.join(missing)}")
 
 
 @contextmanager
-def timed(what: str) -> Iterator[None]:
+def time_call(what: str) -> Iterator[None]:
     """Print how long a step took."""
     started = time.perf_counter()
     yield
     print(f"{time.perf_counter() - started:7.1f} s  {what}", flush=True)
 
 
-def built(folder: Path) -> Path:
+def build_wheel(folder: Path) -> Path:
     """The wheel, complete."""
     run([sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", folder, ROOT], ROOT)
     (wheel,) = folder.glob("llpgan-*.whl")

@@ -64,13 +64,13 @@ def run() -> list[Row]:
         int(number) for number in os.environ.get("ADULT_LLP_EXECUTIONS", "0,1,2,3,4,5,6,7,8,9").split(",")
     ]
     cells = ((ds, method, execution) for execution, method, ds in product(executions, methods, datasets()))
-    rows = measure_rows(RESULTS / "adult_llp.jsonl", ("dataset", "method", "execution"), cells, measured)
-    theirs = published(rows)
+    rows = measure_rows(RESULTS / "adult_llp.jsonl", ("dataset", "method", "execution"), cells, measure)
+    theirs = read_published(rows)
     write_whole(RESULTS / "adult_llp.md", page(rows, theirs))
     return summary(rows, theirs)
 
 
-def measured(dataset: str, method: str, execution: int) -> Row:
+def measure(dataset: str, method: str, execution: int) -> Row:
     rows = read_rows()
     train, test = next(ShuffleSplit(1, test_size=0.25, random_state=SEEDS[execution]).split(rows.instances))
     bags = Bags.from_labels(rows.instances[train], rows.labels[train], rows.bags[dataset][train])
@@ -89,12 +89,12 @@ def measured(dataset: str, method: str, execution: int) -> Row:
         "log_loss": round(scores.log_loss.value, 4),
         "calibration_error": round(scores.calibration_error.value, 4),
         "seconds": round(seconds, 1),
-        **told(model),
+        **describe_choice(model),
         **parts(model, rows.instances[test], rows.labels[test]),
     }
 
 
-def told(model: Any) -> Row:
+def describe_choice(model: Any) -> Row:
     """What a method says of its choice."""
     names = {"bag_shift_": "bag_shift", "n_rounds_": "rounds", "chosen_": "chosen"}
     return {name: getattr(model, learned) for learned, name in names.items() if hasattr(model, learned)}
@@ -118,13 +118,13 @@ def page(rows: list[Row], theirs: dict[str, dict[str, float]]) -> str:
         "settings; theirs as published, each with the settings that held-out bags chose. Best of eight: the best "
         "of their methods on that data set, which only test labels can tell. Naming the majority class has 76.1 "
         "to 76.5. Seconds: training AutoLLP in one thread of a busy machine, so read them as upper bounds."
-        f"{of_earlier_defaults(rows)}\n\nExecutions measured: {executions}. At or above the best of "
-        f"eight, by these means: {reached(rows, theirs)}.{of_unseen(rows)}"
+        f"{describe_earlier_defaults(rows)}\n\nExecutions measured: {executions}. At or above the best of "
+        f"eight, by these means: {describe_reached(rows, theirs)}.{describe_unseen(rows)}"
     )
     return as_markdown("Adult in 28 published ways of making bags", about, found)
 
 
-def reached(rows: list[Row], theirs: dict[str, dict[str, float]]) -> str:
+def describe_reached(rows: list[Row], theirs: dict[str, dict[str, float]]) -> str:
     """Of each method of ours, on how many data sets it is at or above the best of theirs, and the worst gap."""
     told = []
     for name in dict.fromkeys(row["method"] for row in rows):
@@ -135,18 +135,18 @@ def reached(rows: list[Row], theirs: dict[str, dict[str, float]]) -> str:
     return "; ".join(told)
 
 
-def of_unseen(rows: list[Row]) -> str:
+def describe_unseen(rows: list[Row]) -> str:
     """The same for the execution whose labels were not seen when defaults were set; nothing if it is not there."""
     unseen = [row for row in rows if row["execution"] in UNSEEN]
     if not unseen:
         return ""
     return (
         " Labels of executions 0 to 4 were seen when defaults were set. The other executions measured, by their "
-        f"own means: {reached(unseen, published(unseen))}."
+        f"own means: {describe_reached(unseen, read_published(unseen))}."
     )
 
 
-def of_earlier_defaults(rows: list[Row]) -> str:
+def describe_earlier_defaults(rows: list[Row]) -> str:
     """What is to be said of rows that were measured before defaults changed; nothing if there are none."""
     said: dict[str, set[int]] = {}
     for row in rows:
@@ -192,7 +192,7 @@ def mean_seconds(rows: list[Row], dataset: str) -> float:
     )
 
 
-def published(rows: list[Row]) -> dict[str, dict[str, float]]:
+def read_published(rows: list[Row]) -> dict[str, dict[str, float]]:
     """By data set and method, their mean accuracy over the executions that are measured of ours."""
     measured_ones: dict[str, set[int]] = defaultdict(set)
     for row in rows:

@@ -40,15 +40,16 @@ class Problem(NamedTuple):
 def run() -> list[Row]:
     torch.set_num_threads(1)  # small networks: a second thread only waits
     cells = [(name, seed) for seed in SEEDS for name in PROBLEMS if seed == 0 or name != "election"]
-    rows = measure_rows(RESULTS / "compare_regret.jsonl", ("problem", "seed"), cells, measured)
-    summary = [summarised(rows, name) for name in [*PROBLEMS, None]]
+    rows = measure_rows(RESULTS / "compare_regret.jsonl", ("problem", "seed"), cells, measure)
+    summary = [summarize(rows, name) for name in [*PROBLEMS, None]]
     about = (
         "True accuracy (%) of the method that `compare` chooses by the cross-entropy of held-out bags (5 folds), "
         "of the simplest within one standard error (prefer_simple), and of the best and the median method, which "
         "only labels can tell. Methods: MeanMap, LaplacianMeanMap, AlternatingMeanMap, InvCal, InvCal with an RBF "
         f"kernel (not on the election), DLLP ({EPOCHS} epochs, on Adult {EPOCHS // 2}). To learn from: all "
         f"training digits, {ADULT_ROWS} rows of Adult, every third person of the election; to judge by: all test "
-        f"rows, all people. Made from `compare_regret.jsonl`.\n\nMean regret of runs, in points: {by_rule(rows)}."
+        f"rows, all people. Made from `compare_regret.jsonl`.\n\n"
+        f"Mean regret of runs, in points: {describe_rules(rows)}."
     )
     write_whole(RESULTS / "compare_regret.md", as_markdown("Choosing a method without labels", about, summary))
     return summary
@@ -61,7 +62,7 @@ def methods(problem: str) -> list[LLPClassifier]:
     return [*linear, *kernels, DLLP(epochs=EPOCHS // 2 if problem.startswith("Adult") else EPOCHS)]
 
 
-def measured(problem: str, seed: int) -> Row:
+def measure(problem: str, seed: int) -> Row:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         given = PROBLEMS[problem](seed)
@@ -69,14 +70,14 @@ def measured(problem: str, seed: int) -> Row:
         found = compare(given.bags, methods(problem), random_state=seed)
         seconds = round(time.perf_counter() - started, 1)
         accuracies = {name: true_accuracy(method, given) for name, method in found.methods.items()}
-    picks = {score: picked(Comparison(found.methods, found.rows, score)) for score in SCORES}
+    picks = {score: list_picks(Comparison(found.methods, found.rows, score)) for score in SCORES}
     scores = {
         score: {r.name: r.score for r in Comparison(found.methods, found.rows, score).results} for score in SCORES
     }
     return {"picks": picks, "accuracies": accuracies, "scores": scores, "seconds": seconds}
 
 
-def picked(comparison: Comparison) -> dict[str, str]:
+def list_picks(comparison: Comparison) -> dict[str, str]:
     return {"best": comparison.best, "one_error": comparison.simplest}
 
 
@@ -155,7 +156,7 @@ def regret(row: Row, score: str, rule: str) -> float:
     return 100 * (max(known) - row["accuracies"][row["picks"][score][rule]])
 
 
-def by_rule(rows: list[Row]) -> str:
+def describe_rules(rows: list[Row]) -> str:
     found = {
         f"{score.replace('_', ' ')}, {said}": statistics.mean(regret(row, score, rule) for row in rows)
         for score in SCORES
@@ -164,7 +165,7 @@ def by_rule(rows: list[Row]) -> str:
     return "; ".join(f"{name} {value:.2f}" for name, value in found.items())
 
 
-def summarised(rows: list[Row], problem: str | None) -> Row:
+def summarize(rows: list[Row], problem: str | None) -> Row:
     """Of one problem, or of all."""
     found = [row for row in rows if problem in (None, row["problem"])]
     known = [[100 * a for a in row["accuracies"].values() if a is not None] for row in found]

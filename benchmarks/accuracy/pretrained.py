@@ -34,10 +34,10 @@ N_REVIEWS_TESTED = 5_000
 
 def run() -> list[Row]:
     cells = [(data, size, seed, 128) for data, sizes in SIZES.items() for size in sizes for seed in range(3)]
-    return measure_rows(RESULTS / "pretrained.jsonl", KEYS, cells, measured)
+    return measure_rows(RESULTS / "pretrained.jsonl", KEYS, cells, measure)
 
 
-def measured(data: str, bag_size: int, seed: int, pixels: int) -> Row:
+def measure(data: str, bag_size: int, seed: int, pixels: int) -> Row:
     folder = Path(os.environ.get("LLPGAN_WORK", ".")) / data
     folder.mkdir(parents=True, exist_ok=True)
     if data == "reviews":
@@ -134,4 +134,4 @@ def _write(path: Path, columns: dict[str, Array]) -> None:
 
 if __name__ == "__main__":
     chosen = [(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4]) if len(sys.argv) > 4 else 128)]
-    measure_rows(RESULTS / "pretrained.jsonl", KEYS, chosen, measured)
+    measure_rows(RESULTS / "pretrained.jsonl", KEYS, chosen, measure)

@@ -20,7 +20,7 @@ def run() -> list[Row]:
     named = os.environ.get("REFINEMENT_PROBLEMS")
     problems = named.split(";") if named else [*PROBLEMS, *OTHER_PROBLEMS]
     cells = [(problem, refine) for problem in problems for refine in (False, True)]
-    rows = measure_rows(RESULTS / "refinement.jsonl", ("problem", "refine"), cells, measured)
+    rows = measure_rows(RESULTS / "refinement.jsonl", ("problem", "refine"), cells, measure)
     shown = summary(rows)
     gains = [row["gain"] for row in shown]
     about = (
@@ -34,7 +34,7 @@ def run() -> list[Row]:
     return table
 
 
-def measured(problem: str, refine: bool) -> Row:
+def measure(problem: str, refine: bool) -> Row:
     given = {**PROBLEMS, **OTHER_PROBLEMS}[problem](SEED)
     model = BagLogistic(refine=refine, random_state=SEED)
     started = time.perf_counter()

@@ -57,8 +57,8 @@ def run() -> list[Row]:
     named = os.environ.get("TABLE_REGRET_PROBLEMS")
     problems = named.split(";") if named else [*PROBLEMS, *OTHER_PROBLEMS]
     cells = [(name, what) for name in problems for what in MEASURED if what != "compare" or name in PROBLEMS]
-    rows = measure_rows(RESULTS / "table_regret.jsonl", ("problem", "what"), cells, measured)
-    found = joined(rows)
+    rows = measure_rows(RESULTS / "table_regret.jsonl", ("problem", "what"), cells, measure)
+    found = join_rows(rows)
     about = (
         "AUC (%) by labels: of the best of seven methods (MeanMap, LaplacianMeanMap, "
         "AlternatingMeanMap, InvCal, BagLogistic, BagBoosting, and DLLP with few epochs), which only labels can "
@@ -77,7 +77,7 @@ def run() -> list[Row]:
     return shown
 
 
-def joined(rows: list[Row]) -> dict[str, Row]:
+def join_rows(rows: list[Row]) -> dict[str, Row]:
     """By problem, all that was measured of it, if that is the methods and a choice at least."""
     found: dict[str, Row] = {}
     for row in rows:
@@ -102,7 +102,7 @@ def methods(problem: str) -> list[LLPClassifier]:
     return [*linear, BagBoosting(), DLLP(epochs=epochs)]
 
 
-def measured(problem: str, what: str) -> Row:
+def measure(problem: str, what: str) -> Row:
     started = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -110,28 +110,28 @@ def measured(problem: str, what: str) -> Row:
     return row | {"seconds": round(time.perf_counter() - started, 1)}
 
 
-def by_methods(problem: str, given: Problem) -> Row:
+def score_methods(problem: str, given: Problem) -> Row:
     made = candidates(methods(problem), SEED)
-    return {"aucs": {name: auc_of(method, given) for name, method in made.items()}}
+    return {"aucs": {name: score_auc(method, given) for name, method in made.items()}}
 
 
-def by_compare(problem: str, given: Problem) -> Row:
+def choose_by_compare(problem: str, given: Problem) -> Row:
     return {"pick": compare(given.bags, methods(problem), random_state=SEED).best}
 
 
-def by_auto(problem: str, given: Problem) -> Row:
+def score_auto(problem: str, given: Problem) -> Row:
     model = AutoLLP(random_state=SEED, time_limit=None)  # figures do not depend on the machine
-    return {"auc": auc_of(model, given), "chosen": model.chosen_}
+    return {"auc": score_auc(model, given), "chosen": model.chosen_}
 
 
 MEASURED: dict[str, Callable[[str, Problem], Row]] = {
-    "methods": by_methods,
-    "compare": by_compare,
-    "AutoLLP": by_auto,
+    "methods": score_methods,
+    "compare": choose_by_compare,
+    "AutoLLP": score_auto,
 }
 
 
-def auc_of(method: LLPClassifier, problem: Problem) -> float | None:
+def score_auc(method: LLPClassifier, problem: Problem) -> float | None:
     """None where a method refuses the bags."""
     try:
         method.fit_bags(problem.bags)
@@ -142,7 +142,7 @@ def auc_of(method: LLPClassifier, problem: Problem) -> float | None:
     return None if scores.auc is None else round(scores.auc.value, 5)
 
 
-def published(dataset: str) -> Callable[[int], Problem]:
+def make_published_problem(dataset: str) -> Callable[[int], Problem]:
     """A part of the training rows of their first execution, and its test rows."""
 
     def made(seed: int) -> Problem:
@@ -161,7 +161,7 @@ PROBLEMS: dict[str, Callable[[int], Problem]] = {
     "Adult, random bags of 64": adult_at_random,
     "Adult, bags by occupation and education": adult_by_work,
     "election": election,
-    **{f"Adult, {name}": published(name) for name in FIVE},
+    **{f"Adult, {name}": make_published_problem(name) for name in FIVE},
 }
 
 
@@ -205,7 +205,7 @@ OTHER_PROBLEMS: dict[str, Callable[[int], Problem]] = {
     "Adult, women by occupation and employer": women,
     f"voters, random bags of {IN_BAGS_OF}": voters_at_random,
     "digits, bags of 32": digits_in_bags(32),
-    f"Adult, {UNSEEN}": published(UNSEEN),
+    f"Adult, {UNSEEN}": make_published_problem(UNSEEN),
 }
 
 
@@ -230,15 +230,15 @@ def summary(rows: list[Row]) -> list[Row]:
         {
             "problem": row["problem"],
             "best of seven": f"{best(row):.2f}",
-            "compare's": told(row, "compare"),
-            "AutoLLP": told(row, "AutoLLP"),
+            "compare's": describe_choice(row, "compare"),
+            "AutoLLP": describe_choice(row, "AutoLLP"),
             **{f"regret of {name}": f"{regret(row, name):.2f}" if name in row else "" for name in CHOICES},
         }
         for row in rows
     ]
 
 
-def told(row: Row, choice: str) -> str:
+def describe_choice(row: Row, choice: str) -> str:
     """The AUC of a choice, and which method it took; nothing if it was not measured."""
     if choice not in row:
         return ""

@@ -27,14 +27,14 @@ def run() -> list[Row]:
 def time_row(method: str, bag_size: int, at_once: int, rounds: int) -> Row:
     """Steps of one whole bag, and the same steps in chunks."""
     bags = synthetic_bags(bag_size, bag_size, classes=4)
-    works = {"whole": step_of(method, bags, None), "chunked": step_of(method, bags, at_once)}
+    works = {"whole": make_step(method, bags, None), "chunked": make_step(method, bags, at_once)}
     seconds = time_in_turns(works, rounds)
     what = f"{method}, time of a bag of {bag_size:,} in chunks of {at_once:,} / whole"
     row = ratio_row(what, seconds["chunked"], seconds["whole"], at_most=1.5)
     return row | settings(bag_size, at_once)
 
 
-def step_of(method: str, bags: Bags, at_once: int | None) -> Work:
+def make_step(method: str, bags: Bags, at_once: int | None) -> Work:
     model = METHODS[method](max_instances_per_step=at_once, random_state=0)
     objective = make_objective(model, bags)
     dataset = BagDataset(bags, at_once=at_once)

@@ -27,7 +27,7 @@ def run() -> list[Row]:
 def measure(estimator: LLPClassifier, n_rows: int, n_bags: int) -> Row:
     """Peak memory as a multiple of the table, itself included; time as a multiple of logistic regression's."""
     before = peak_bytes()
-    instances, labels, bag_of_row = table_of(n_rows, n_bags)
+    instances, labels, bag_of_row = make_table(n_rows, n_bags)
     bags = Bags.from_labels(instances, labels, bag_of_row)
     seconds = time_work(lambda: estimator.fit_bags(bags))
     memory = (peak_bytes() - before) / instances.nbytes
@@ -46,7 +46,7 @@ def measure(estimator: LLPClassifier, n_rows: int, n_bags: int) -> Row:
     }
 
 
-def table_of(n_rows: int, n_bags: int) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+def make_table(n_rows: int, n_bags: int) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     """Two classes of a noisy linear rule, in bags drawn at random."""
     rng = np.random.default_rng(0)
     instances = np.empty((n_rows, N_FEATURES))

@@ -38,12 +38,12 @@ def run(n_rows: int = N_ROWS) -> list[Row]:
     """Make the file, then measure each step in a separate process."""
     with TemporaryDirectory() as temporary:
         folder = Path(temporary)
-        in_a_new_process(write_tables, folder, n_rows)
-        built = in_a_new_process(build, folder)
-        from_store = in_a_new_process(train, folder, False)
-        streamed = in_a_new_process(predict_in_parts, folder)
-        from_memory = in_a_new_process(train, folder, True)
-        at_once = in_a_new_process(predict_at_once, folder)
+        run_measured(write_tables, folder, n_rows)
+        built = run_measured(build, folder)
+        from_store = run_measured(train, folder, False)
+        streamed = run_measured(predict_in_parts, folder)
+        from_memory = run_measured(train, folder, True)
+        at_once = run_measured(predict_at_once, folder)
         sizes = {name: (folder / name).stat().st_size for name in ("rows.parquet", "store/instances.npy")}
     same = from_store["digest"] == from_memory["digest"] and streamed["digest"] == at_once["digest"]
     note = f"{n_rows:,} rows; {' and '.join(f'{name} of {size / 1e9:.2f} GB' for name, size in sizes.items())}"
@@ -75,7 +75,7 @@ def row(what: str, n_rows: int, measured: Row, note: str, at_most: int | None = 
     }
 
 
-def in_a_new_process(measure: Callable[..., Row], *arguments: object) -> Row:
+def run_measured(measure: Callable[..., Row], *arguments: object) -> Row:
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as fresh:
         return fresh.submit(measure, *arguments).result()
 

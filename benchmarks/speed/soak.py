@@ -52,7 +52,7 @@ def disturb(what: str, number: int) -> Row:
     """Start a command, disturb it, and start it again."""
     prepare()
     command, is_training = what.split(",")[0], what in METHODS
-    words = [*TOGETHER, *fit_words(command, "new_model")] if is_training else [*LLPGAN, *words_of(command)]
+    words = [*TOGETHER, *fit_words(command, "new_model")] if is_training else [*LLPGAN, *command_words(command)]
     reference = digest(command)
     chance = random.Random(f"{what} {number}")
     is_full = what.endswith("disk full")
@@ -66,7 +66,7 @@ def disturb(what: str, number: int) -> Row:
     return {**dict.fromkeys(OF_KILLS + OF_FULL_DISKS), **row, **describe_versions()}
 
 
-def words_of(command: str) -> list[str]:
+def command_words(command: str) -> list[str]:
     return STORE if command == "store" else PREDICT
 
 

@@ -63,7 +63,7 @@ def run(n_rows: int = N_ROWS) -> list[Row]:
     with TemporaryDirectory() as temporary:
         folder = Path(temporary)
         run_in_new_process(write_store, folder, n_rows)
-        rows = [run_in_new_process(measured, name, folder) for name in ("BagLogistic", "BagBoosting")]
+        rows = [run_in_new_process(measure, name, folder) for name in ("BagLogistic", "BagBoosting")]
     if n_rows == N_ROWS:
         lines = [json.dumps(row | describe_versions()) + "\n" for row in rows]
         write_whole(RESULTS / "tables_larger_than_memory.jsonl", "".join(lines))
@@ -88,7 +88,7 @@ def write_store(folder: Path, n_rows: int) -> None:
     stores.store_bags(Bags.from_labels(instances, labels, bag_of_row), folder / "store")
 
 
-def measured(name: str, folder: Path) -> Row:
+def measure(name: str, folder: Path) -> Row:
     warnings.simplefilter("ignore")
     bags = stores.open_store(folder / "store")
     model = clone(MODELS[name])

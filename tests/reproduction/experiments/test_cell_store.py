@@ -22,7 +22,7 @@ def test_who_takes_a_cell_clears_up_what_a_killed_one_left_of_it(tmp_path):
     other = Cell(dataset="digits", method="LLPGAN", bag_size=16)
     for cell in (CELL, other):
         left_by_a_killed_one(tmp_path, cell)
-    with Store(tmp_path).taken(CELL) as mine:
+    with Store(tmp_path).take(CELL) as mine:
         assert mine
         half = f".llpgan-{DEAD}-{other.id}"
         assert halves(tmp_path) == sorted([f"{half}.json", f"{half}.checkpoint"])
@@ -30,9 +30,9 @@ def test_who_takes_a_cell_clears_up_what_a_killed_one_left_of_it(tmp_path):
 
 def test_nothing_is_cleared_while_another_has_the_cell(tmp_path):
     store = Store(tmp_path)
-    with store.taken(CELL):
+    with store.take(CELL):
         left_by_a_killed_one(tmp_path, CELL)  # or by a living one, on another machine
-        with Store(tmp_path).taken(CELL) as mine:
+        with Store(tmp_path).take(CELL) as mine:
             assert not mine
         assert len(halves(tmp_path)) == 2
 

@@ -78,7 +78,7 @@ def test_an_average_waits_for_the_sizes_that_a_method_has_no_rows_of_yet():
 def test_nothing_is_cut_off_in_a_narrow_terminal(width):
     rows = [_row(error, bag_size=size) for error, size in ((1.11, 16), (2.22, 32), (3.33, 64), (4.44, 128))]
     screen = io.StringIO()
-    Console(file=screen, width=width).print(error_table(make_results(rows), "Errors", "table1").for_terminal())
+    Console(file=screen, width=width).print(error_table(make_results(rows), "Errors", "table1").to_terminal())
     said = screen.getvalue()
     assert "…" not in said
     assert all(word in said for word in ("method", "LLP-GAN", "1.11", "4.44", "(0.27)"))
@@ -87,6 +87,6 @@ def test_nothing_is_cut_off_in_a_narrow_terminal(width):
 def test_a_problem_is_named_once_in_the_terminal_and_on_every_line_of_the_files():
     table = error_table(make_results([_row(1.0), _row(2.0, method="DLLP")]), "Errors", "table1")
     screen = io.StringIO()
-    Console(file=screen, width=80).print(table.for_terminal())
+    Console(file=screen, width=80).print(table.to_terminal())
     assert screen.getvalue().count("MNIST") == 1
     assert table.as_csv().count("MNIST") == table.as_markdown().count("MNIST") == 2
