@@ -235,9 +235,9 @@ def _weigh_parts(models: list[Any], bags: Bags) -> tuple[Array, list[float | Non
     losses = [
         float(bag_losses(bags, np.nan_to_num(each))[known].mean()) if known.any() else None for each in means
     ]
-    n_trees = sum(isinstance(model, BagBoosting) for model in models)
-    each_kind = [1 / n_trees if isinstance(model, BagBoosting) else 1.0 for model in models]
-    return mixture_weights(bags, means, np.array(each_kind) / sum(each_kind)), losses
+    methods = [type(model) for model in models]
+    priors = np.array([1 / methods.count(method) for method in methods])  # trees of two kinds share their half
+    return mixture_weights(bags, means, priors / priors.sum()), losses
 
 
 def _name_part(model: LLPClassifier) -> str:
