@@ -26,9 +26,10 @@ from sklearn.metrics import log_loss
 
 from benchmarks.accuracy.emoji import BAG_SIZE, N_TRAINED, emoji
 from benchmarks.rows import RESULTS, Row, describe_versions, find_data_folder, measure_rows
-from llpgan import Bags, Embedding, compare, load
+from llpgan import Bags, Embedding, load
 from llpgan.cli.main import main
 from llpgan.data.bagging import random_bags
+from llpgan.evaluation import compare
 from llpgan.evaluation.choose import feature_method
 from llpgan.utils.arrays import Array
 
@@ -97,7 +98,7 @@ def compare_sizes(pixels: int, bag_size: int) -> Row:
     files = [str(folder / name) for name in names[:N_COMPARED]]
     features = Embedding("efficientnet_lite0", size=(pixels, pixels)).fit_transform(files)
     bags = Bags.from_labels(features, labels[:N_COMPARED], random_bags(N_COMPARED, bag_size, 0))
-    found = compare(bags, [feature_method()], cv=5, random_state=0)
+    found = compare(bags, [feature_method().set_params(refine=False)], cv=5, random_state=0)
     score = found.results[0].score
     assert score is not None
     return {"images": N_COMPARED, "score": found.score, "of_held_out_bags": round(score, 5), **describe_versions()}
