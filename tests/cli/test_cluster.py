@@ -42,6 +42,34 @@ def test_workers_need_a_cluster(bags, capsys):
     assert "(--workers), but no cluster to start them on (--cluster)" in capsys.readouterr().err
 
 
+ALONE = {
+    "predict": (["model", "store", "--out", "predictions"], ", with --n_jobs 2"),
+    "compare": (["store", "--methods", "MeanMap,InvCal"], ", with --n_jobs 2"),
+    "evaluate": (["model", "rows.csv"], ""),
+    "shares": (["model", "rows.csv", "--by", "a"], ""),
+    "store": (["rows.csv", "--bag", "b", "--label", "c", "--to", "made"], ""),
+    "demo": ([], ""),
+}
+
+
+@pytest.mark.parametrize(("command", "words", "advice"), [(name, *case) for name, case in ALONE.items()])
+def test_only_trainings_divide_their_work(command, words, advice, bags, capsys, monkeypatch, tmp_path):
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    before = sorted(tmp_path.iterdir())
+    monkeypatch.setenv("RANK", "0")
+    assert main.main([command, *words]) == 1
+    printed = capsys.readouterr().err
+    assert printed == (
+        f"llpgan {command}: error: llpgan {command} runs in one process, but 2 were started, each of which would "
+        f"do all of the work: start it without torchrun{advice}\n"
+    )
+    monkeypatch.setenv("RANK", "1")
+    with pytest.raises(SystemExit):
+        main.main([command, *words])
+    assert capsys.readouterr().err == ""
+    assert sorted(tmp_path.iterdir()) == before
+
+
 @pytest.fixture(scope="module")
 def cluster():
     """A cluster of this machine."""

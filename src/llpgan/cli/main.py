@@ -85,6 +85,7 @@ COMMANDS = {
     "export": ("commands", "write a model for other programs (onnx)"),
     "demo": ("commands", "learn the votes of single people from 51 election results; the data are included"),
 }
+_TRAINED_TOGETHER = ("fit",)  # in the processes that torchrun starts, which divide the work
 _KINDS = {
     "<class 'int'>": "whole number",
     "<class 'float'>": "number",
@@ -199,7 +200,12 @@ def _run(name: str, words: list[str]) -> Any:
     ]:
         _print_method_help(words[asked[0] :])
     else:
-        return function(**_arguments(name, function, words))
+        arguments = _arguments(name, function, words)
+        if name not in _TRAINED_TOGETHER:
+            from llpgan.utils.workers import processes, refuse_torchrun
+
+            refuse_torchrun(name, f", with --n_jobs {processes()[0]}" if "n_jobs" in arguments else "")
+        return function(**arguments)
     return None
 
 

@@ -230,6 +230,19 @@ def refuse_processes(method: str) -> None:
     )
 
 
+def refuse_torchrun(command: str, advice: str) -> None:
+    """Refuse several processes for a command that would do all of its work in each, and write the same files."""
+    count = processes()[0]
+    if count == 1:
+        return
+    if not is_first_process():
+        sys.exit(1)
+    raise ValueError(
+        f"llpgan {command} runs in one process, but {count} were started, each of which would do all of the work: "
+        f"start it without torchrun{advice}"
+    )
+
+
 ADVICE = "start the same command again; with the same random_state it gives the same model"
 
 
