@@ -9,7 +9,7 @@ state, age, religion and so on. From these two tables a model learns how single 
 # %%
 # There is one bag per state. ``votes`` is what people said. The model does not see it; it is used only at the end.
 from llpgan import BagLogistic
-from llpgan.data.election import load_election
+from llpgan.data.datasets import load_election
 
 election = load_election()
 election.bags

@@ -44,7 +44,7 @@ for rate in rates.values():
 # ---------------------
 # The election of 2016: the vote of people with and without a college degree, from the results of states alone.
 from llpgan import BagLogistic
-from llpgan.data.election import load_election
+from llpgan.data.datasets import load_election
 from llpgan.ecological import shares_by
 
 election = load_election()

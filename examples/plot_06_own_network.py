@@ -9,7 +9,7 @@ Any torch module that returns logits and features can be the classifier of a dee
 # Handwritten digits as images of 8 x 8, in bags of 8 of which only the shares are known.
 from llpgan import Bags, DLLP
 from llpgan.data.bagging import random_bags
-from llpgan.data.digits import load_digits
+from llpgan.data.datasets import load_digits
 
 digits = load_digits()
 images = digits.instances.reshape(-1, 1, 8, 8)

@@ -23,7 +23,7 @@ experiment = mlflow.create_experiment(
 # Digits of scikit-learn in bags of 16; a fifth of the bags is held out.
 from llpgan import Bags, DLLP, save
 from llpgan.data.bagging import random_bags
-from llpgan.data.digits import load_digits
+from llpgan.data.datasets import load_digits
 from llpgan.evaluation import bag_scores
 from llpgan.evaluation.splitters import bag_folds
 

@@ -12,7 +12,7 @@ import optuna
 
 from llpgan import Bags, DLLP
 from llpgan.data.bagging import random_bags
-from llpgan.data.digits import load_digits
+from llpgan.data.datasets import load_digits
 from llpgan.evaluation import bag_scores
 from llpgan.evaluation.splitters import bag_folds
 

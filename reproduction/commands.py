@@ -9,9 +9,8 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 from rich.table import Table
 
-from llpgan.cli.arguments import parse_arguments
+from llpgan.cli.arguments import help_on_command, parse_arguments
 from llpgan.cli.console import make_console
-from llpgan.cli.help import help_on_command
 from llpgan.cli.main import make_visible
 from llpgan.utils.messages import format_seconds
 from reproduction import costs

@@ -10,7 +10,7 @@ import numpy as np
 
 from llpgan import methods as estimators
 from llpgan.bags import Bags
-from llpgan.bags.scales import robust_scale
+from llpgan.bags.on_disk import robust_scale
 from llpgan.data.bagging import (
     BagOfRow,
     clustered_bags,
@@ -23,7 +23,7 @@ from llpgan.data.bagging import (
     round_proportions,
     swap_labels,
 )
-from llpgan.data.digits import Split
+from llpgan.data.datasets import Split
 from llpgan.methods import estimator_class
 from llpgan.methods.base import LLPClassifier
 from llpgan.utils.arrays import Array

@@ -14,7 +14,7 @@ import sklearn
 from PIL import Image
 
 from llpgan.cli import main
-from llpgan.data.election import PEOPLE, RESULTS
+from llpgan.data.datasets import PEOPLE, RESULTS
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]

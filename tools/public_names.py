@@ -10,7 +10,7 @@ PACKAGES = (
     "llpgan.tables",
     "llpgan.tables.store",
     "llpgan.deep",
-    "llpgan.deep.terms",
+    "llpgan.deep.objectives",
     "llpgan.deep.losses",
     "llpgan.deep.networks",
     "llpgan.methods",

@@ -14,8 +14,8 @@ import torch
 from benchmarks.rows import RESULTS, Row, as_markdown, measure_rows, write_whole
 from llpgan import DLLP, LLPGAN
 from llpgan.bags import Bags
+from llpgan.bags.fit_warnings import kept_epoch
 from llpgan.data.bagging import random_bags
-from llpgan.deep.epochs import kept_epoch
 from reproduction.datasets import load_digits
 
 METHODS = {"DLLP": DLLP, "LLPGAN": LLPGAN}

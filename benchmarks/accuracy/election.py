@@ -17,7 +17,7 @@ import llpgan
 from benchmarks.accuracy.methods_since import LATER
 from benchmarks.rows import RESULTS, Row, as_markdown, measure_rows, write_whole
 from llpgan.cli.commands import predict_from_votes
-from llpgan.data.election import Election, load_election
+from llpgan.data.datasets import Election, load_election
 from llpgan.evaluation import bag_scores, label_scores
 from llpgan.methods import METHODS
 from llpgan.utils.arrays import Array

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from benchmarks.rows import RESULTS, Row, as_markdown, measure_rows, write_whole
 from llpgan import BagLogistic, Bags, Columns
-from llpgan.data import election
+from llpgan.data import datasets
 from llpgan.ecological.counts import clipped_rates
 from llpgan.ecological.model_shares import estimate_row_shares, group_rows
 from llpgan.tables import open_rows
@@ -75,13 +75,13 @@ def measure(features: str, results: str, by: str) -> Row:
 @cache
 def predict_people(features: str, results: str) -> tuple[Bags, NDArray[Any], pa.Table, NDArray[Any]]:
     """Bags, predictions, people with coarse ages, and who voted for Trump."""
-    known = election.load_election()
+    known = datasets.load_election()
     columns, people = Columns(drop=list(FEATURES[features])), known.people
     if results == "official":
-        bags = Bags.from_tables(people, election.RESULTS, bag=election.BAG, columns=columns)
+        bags = Bags.from_tables(people, datasets.RESULTS, bag=datasets.BAG, columns=columns)
     else:
         labelled = people.append_column("vote", pa.array(known.votes))
-        bags = Bags.from_tables(labelled, bag=election.BAG, label="vote", columns=columns)
+        bags = Bags.from_tables(labelled, bag=datasets.BAG, label="vote", columns=columns)
     ages = (people["age"].to_numpy() // _YEARS * _YEARS).astype(np.int64)
     coarse = people.set_column(people.column_names.index("age"), "age", pa.array(ages))
     probabilities = BagLogistic(random_state=0).fit_bags(bags).predict_proba(bags)

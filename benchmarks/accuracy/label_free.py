@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.rows import RESULTS, Row, as_markdown, measure_rows, write_whole
-from llpgan.evaluation.intervals import jackknife
+from llpgan.evaluation.scores import jackknife
 from llpgan.evaluation.without_labels import Pairs, label_mean
 
 CLASSES, SIZES, N_BAGS, ACCURACIES = (2, 3, 10), (16, 64, 256), (10, 20, 50, 200), (0.5, 0.7, 0.9, 0.98)

@@ -12,7 +12,7 @@ import numpy as np
 
 from benchmarks.rows import RESULTS, Row, as_markdown, measure_rows, write_whole
 from llpgan import BagLogistic, Bags
-from llpgan.data.election import load_election
+from llpgan.data import load_election
 from llpgan.evaluation import label_scores
 from llpgan.evaluation.choose import choose_label_weight
 from llpgan.utils.arrays import Array

@@ -24,9 +24,8 @@ from benchmarks.rows import RESULTS, Row, find_data_folder, format_table, measur
 from benchmarks.settings.fashion_settings import lenet
 from llpgan import DLLP, DSQ, LLPDC, LLPFC, LLPGAN, LLPVAT, ROT, Bags, CountLLP, MixBag, MomentMatching
 from llpgan.data.bagging import dirichlet_bags, feature_bags, into_bags, random_bags
-from llpgan.data.digits import Split
-from llpgan.data.election import load_election
-from llpgan.deep.terms import Smoothness
+from llpgan.data.datasets import Split, load_election
+from llpgan.deep.objectives import Smoothness
 from llpgan.methods.deep import DeepClassifier
 from llpgan.utils.arrays import Array
 from reproduction.datasets import load_adult, load_digits, load_fashion_mnist, load_mnist

@@ -20,7 +20,7 @@ from benchmarks.rows import RESULTS, Row, as_markdown, find_data_folder, measure
 from benchmarks.settings.fashion_settings import lenet, one_pixel_shifts, slight_distortions_and_flips
 from llpgan import DLLP, LLPDC, LLPVAT, CountLLP
 from llpgan.data.bagging import into_bags, random_bags
-from llpgan.data.digits import Split
+from llpgan.data.datasets import Split
 from llpgan.deep.networks import ladder_mnist_classifier
 from llpgan.methods.deep import DeepClassifier
 from reproduction.datasets import load_fashion_mnist, load_mnist

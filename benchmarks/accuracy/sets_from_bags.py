@@ -24,9 +24,9 @@ from reproduction.datasets.mnist import load_fashion_mnist, load_mnist
 
 from benchmarks.rows import RESULTS, Row, as_markdown, find_data_folder, measure_rows, write_whole
 from llpgan import BagLogistic, Bags
-from llpgan.data.election import load_election
+from llpgan.data import load_election
 from llpgan.evaluation import conformalize
-from llpgan.evaluation.count_regression import NotRandomError
+from llpgan.evaluation.calibrate import NotRandomError
 from llpgan.evaluation.sets import PredictionSets, fit_thresholds, order_scores
 
 Array = NDArray[Any]

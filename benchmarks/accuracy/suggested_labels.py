@@ -18,7 +18,7 @@ from reproduction.datasets.adult import load_adult
 
 from benchmarks.rows import RESULTS, Row, as_markdown, find_data_folder, measure_rows, write_whole
 from llpgan import BagLogistic, Bags
-from llpgan.data.election import load_election
+from llpgan.data import load_election
 from llpgan.evaluation import label_scores, suggest_labels
 
 SEEDS, STRATEGIES = {"election": range(20), "Adult": range(8)}, ("variance", "uncertainty", "random")

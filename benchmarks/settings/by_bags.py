@@ -20,7 +20,7 @@ from sklearn.base import clone
 from benchmarks.rows import RESULTS, Row, as_markdown, measure_rows, write_whole
 from llpgan.bags import Bags
 from llpgan.data.bagging import into_bags, random_bags
-from llpgan.deep.losses.counts import count_loss
+from llpgan.deep.losses.bag_losses import count_loss
 from llpgan.methods.deep import DeepClassifier
 
 HELD_OUT = 0.2

@@ -15,8 +15,8 @@ from torch.nn.utils.parametrizations import weight_norm
 from benchmarks.rows import Row, find_data_folder
 from benchmarks.settings.by_bags import Array, Data, compare_settings
 from llpgan import DLLP
-from llpgan.data.digits import Split
-from llpgan.deep.chunks import as_tensor
+from llpgan.data.datasets import Split
+from llpgan.deep.batches import as_tensor
 from llpgan.deep.networks import Classifier, cifar_classifier, settle_weights
 from llpgan.deep.networks.parts import Activation, Shape
 from reproduction.datasets import load_cifar10, load_svhn

@@ -14,7 +14,7 @@ from functools import partial
 
 from benchmarks.rows import Row
 from benchmarks.speed.measure import ratio_row, time_in_turns
-from llpgan.data.election import BAG, LABEL, PEOPLE, RESULTS
+from llpgan.data.datasets import BAG, LABEL, PEOPLE, RESULTS
 
 ROUNDS = 5
 REFERENCE = "import sklearn.linear_model"

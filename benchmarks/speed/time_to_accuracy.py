@@ -21,7 +21,7 @@ from benchmarks.speed.measure import CIFAR, image_bags, ratio_row, time_work
 from benchmarks.speed.plain import plain_bags, plain_dllp_step, plain_epoch
 from llpgan import DLLP, Bags
 from llpgan.data.bagging import random_bags
-from llpgan.data.digits import Split
+from llpgan.data.datasets import Split
 from llpgan.deep.images import Scaling
 from llpgan.deep.networks import cifar_classifier, mlp_classifier
 from reproduction.datasets import load_digits

@@ -2,8 +2,7 @@
 
 from collections.abc import Callable
 
-from llpgan.data.digits import Split, load_digits
-from llpgan.data.election import Election, load_election
+from llpgan.data.datasets import Election, Split, load_digits, load_election
 from reproduction.datasets.adult import TableSplit, load_adult
 from reproduction.datasets.cifar import load_cifar10, load_cifar100
 from reproduction.datasets.files import StrPath, download

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from llpgan.data.digits import Images, Split, labelled_images
+from llpgan.data.datasets import Images, Split, labelled_images
 from reproduction.datasets.files import StrPath, not_found, read_members
 
 

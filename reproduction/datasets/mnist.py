@@ -6,7 +6,7 @@ from typing import BinaryIO
 
 import numpy as np
 
-from llpgan.data.digits import Images, Labels, Split, labelled_images
+from llpgan.data.datasets import Images, Labels, Split, labelled_images
 from reproduction.datasets.files import StrPath, first_file, open_decompressed
 
 _BLOCK = 2**22

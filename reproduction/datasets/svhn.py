@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from llpgan.data.digits import Images, Labels, Split, labelled_images
+from llpgan.data.datasets import Images, Labels, Split, labelled_images
 from llpgan.utils.arrays import Array
 from reproduction.datasets.files import StrPath, first_file
 

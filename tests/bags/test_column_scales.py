@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from llpgan.bags import Bags
-from llpgan.bags.on_disk import StoredInstances
-from llpgan.bags.scales import TO_ZERO, column_moments, robust_scale
+from llpgan.bags.on_disk import TO_ZERO, StoredInstances, column_moments, robust_scale
 from llpgan.methods.bag_logistic import BagLogistic
 
 

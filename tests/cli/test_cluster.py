@@ -11,10 +11,10 @@ import pytest
 
 from llpgan import Bags, load
 from llpgan.cli import main
-from llpgan.cli.cluster import run_on_cluster
 from llpgan.cli.predict import predict
 from llpgan.evaluation import compare
 from llpgan.tables.store import open_store, store_bags
+from llpgan.utils.workers import run_on_cluster
 
 FIT = ["fit", "store", "--method", "BagLogistic", "--method.n_resamples", "3", "--report", "false"]
 

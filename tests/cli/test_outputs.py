@@ -13,7 +13,7 @@ import pytest
 
 from llpgan import Bags, MeanMap, save
 from llpgan.cli import main
-from llpgan.data.election import RESULTS
+from llpgan.data.datasets import RESULTS
 
 TABLES = ["--bag", "state", "--proportions", "results.csv"]
 FIT = ["fit", "people.csv", *TABLES, "--method", "MeanMap", "--report", "false"]

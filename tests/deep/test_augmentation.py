@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from llpgan import DLLP, LLPDC, LLPGAN
-from llpgan.deep.chunks import apply_chunked
+from llpgan.deep.batches import apply_chunked
 from llpgan.deep.images import (
     random_distortions,
     random_distortions_and_flips,

@@ -6,8 +6,7 @@ import numpy as np
 import torch
 
 from llpgan import Bags
-from llpgan.deep.batches import BagDataset, default_bags_per_step
-from llpgan.deep.chunks import ChunkedInstances, as_tensor
+from llpgan.deep.batches import BagDataset, ChunkedInstances, as_tensor, default_bags_per_step
 from llpgan.deep.losses import proportion_loss
 
 

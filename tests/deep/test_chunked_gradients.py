@@ -10,12 +10,10 @@ from hypothesis import strategies as st
 from lightning_fabric import Fabric
 
 from llpgan import DLLP, LLPGAN, Bags
-from llpgan.deep.batches import BagDataset
-from llpgan.deep.chunks import MOST_FEATURES, Player, chunked_outputs, mixes_instances
+from llpgan.deep.batches import MOST_FEATURES, BagDataset, Player, chunked_outputs, mixes_instances
 from llpgan.deep.losses import proportion_bound, proportion_loss
 from llpgan.deep.networks import ladder_mnist_classifier, mlp_classifier, mlp_generator
-from llpgan.deep.objectives import GENERATOR_LOSSES, NOISES, AdversarialObjective, ProportionObjective
-from llpgan.deep.terms import Entropy
+from llpgan.deep.objectives import GENERATOR_LOSSES, NOISES, AdversarialObjective, Entropy, ProportionObjective
 from tests.plain import plain_mlp
 
 pytestmark = pytest.mark.slow  # many seconds together

@@ -8,8 +8,7 @@ import torch
 from lightning_fabric import Fabric
 
 from llpgan import LLPGAN
-from llpgan.deep.batches import BagDataset
-from llpgan.deep.chunks import Player
+from llpgan.deep.batches import BagDataset, Player
 from llpgan.deep.images import Scaling
 from llpgan.deep.losses import proportion_loss
 from llpgan.deep.networks import mlp_generator

@@ -2,7 +2,7 @@
 
 import pytest
 
-from llpgan.deep.epochs import kept_epoch
+from llpgan.bags.fit_warnings import kept_epoch
 
 
 def history(*rows):

@@ -7,8 +7,7 @@ import pytest
 import torch
 from lightning_fabric import Fabric
 
-from llpgan.deep.batches import BagDataset
-from llpgan.deep.chunks import Player
+from llpgan.deep.batches import BagDataset, Player
 from llpgan.deep.losses import (
     fake_loss,
     feature_matching,
@@ -18,8 +17,7 @@ from llpgan.deep.losses import (
     sampling_correction,
 )
 from llpgan.deep.networks import mlp_generator
-from llpgan.deep.objectives import GENERATOR_LOSSES, NOISES, AdversarialObjective, ProportionObjective
-from llpgan.deep.terms import Entropy
+from llpgan.deep.objectives import GENERATOR_LOSSES, NOISES, AdversarialObjective, Entropy, ProportionObjective
 from tests.plain import plain_mlp
 
 FABRIC = Fabric(accelerator="cpu", devices=1)

@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from llpgan import DLLP, LLPGAN
-from llpgan.deep.optimizers import Muon, orthogonalize, split_parameters
+from llpgan.deep.loop import Muon, orthogonalize, split_parameters
 
 
 @pytest.mark.parametrize("shape", [(64, 24, 3, 3), (256, 64, 3, 3), (40, 8), (8, 40)])

@@ -15,8 +15,8 @@ import pytest
 import torch
 
 from llpgan import DLLP, LLPGAN
+from llpgan.bags.fit_warnings import kept_epoch
 from llpgan.deep.batches import BagDataset
-from llpgan.deep.epochs import kept_epoch
 from llpgan.deep.loop import Checkpoint, Plan, score_held_out_bags
 from llpgan.deep.losses import proportion_loss
 from llpgan.evaluation import bag_scores

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from llpgan import Bags
-from llpgan.evaluation.count_regression import CountRegression, check_random_bags
+from llpgan.evaluation.calibrate import CountRegression, check_random_bags
 from llpgan.evaluation.without_labels import label_mean, pair_classes
 
 

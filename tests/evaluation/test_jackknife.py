@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from llpgan.evaluation.intervals import jackknife
+from llpgan.evaluation.scores import jackknife
 
 
 def test_of_plain_means_it_is_the_t_interval_of_the_logarithm(rng):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from llpgan import Bags, MeanMap
-from llpgan.evaluation.suggest import suggest_labels
+from llpgan.evaluation.choose import suggest_labels
 
 
 @pytest.fixture(scope="module")

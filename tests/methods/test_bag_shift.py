@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from llpgan import Bags
-from llpgan.methods.diagnostics import shift_evidence
+from llpgan.methods.bag_boosting import shift_evidence
 
 
 def as_they_are(instances):

@@ -6,12 +6,11 @@ import torch
 
 import llpgan
 from llpgan import DLLP, LLPDC, LLPFC, LLPGAN, LLPVAT, ROT, MixBag, MomentMatching
-from llpgan.deep.losses.counts import CountLoss
+from llpgan.deep.losses.bag_losses import CountLoss, EasyLoss
 from llpgan.deep.losses.moments import MomentLoss
 from llpgan.deep.losses.self_labels import AssignmentLoss, TransportLoss
-from llpgan.deep.losses.squares import EasyLoss
-from llpgan.deep.terms import INSTANCE_TERMS, Entropy, SelfTraining, Smoothness
-from llpgan.methods.diagnostics import changed_settings
+from llpgan.deep.objectives import INSTANCE_TERMS, Entropy, SelfTraining, Smoothness
+from llpgan.methods.base import changed_settings
 from tests.deep.test_distributed import script_of, torchrun
 from tests.methods.test_methods_since import assert_same_weights, ragged_bags
 from tests.plain import plain_mlp

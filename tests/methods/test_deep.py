@@ -243,7 +243,16 @@ def test_held_out_bags_of_other_classes_are_refused(bags):
 def test_a_network_of_ours_is_the_same_setting_in_another_process(bags, tmp_path):
     """A function's repr has an address: the checkpoint of a killed process could never be continued."""
     model = DLLP(classifier=mlp_classifier, checkpoint=tmp_path / "state", random_state=0)
-    assert make_checkpoint(model, bags).fingerprint["classifier"] == "llpgan.deep.networks.dense.mlp_classifier"
+    assert make_checkpoint(model, bags).fingerprint["classifier"] == "llpgan.deep.networks.parts.mlp_classifier"
+
+
+def test_a_checkpoint_continues_after_its_network_moved_to_another_module(bags, tmp_path):
+    """Checkpoints of before 0.3 name the classifier as it was then."""
+    model = DLLP(classifier=mlp_classifier, checkpoint=tmp_path / "state", epochs=1, random_state=0)
+    checkpoint = make_checkpoint(model, bags)
+    checkpoint.fingerprint["classifier"] = "llpgan.deep.networks.dense.mlp_classifier"
+    checkpoint.save({"epoch": 0})
+    assert make_checkpoint(model, bags).load() == {"epoch": 0}
 
 
 def test_a_monitor_that_samples_changes_nothing(bags):

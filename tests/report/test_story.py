@@ -5,15 +5,14 @@ import pytest
 from sklearn.metrics import accuracy_score
 
 from llpgan import DLLP, Bags, MeanMap
-from llpgan.deep import epochs as epoch_choice
+from llpgan.bags.fit_warnings import kept_epoch
 from llpgan.evaluation import label_scores
-from llpgan.methods.diagnostics import changed_settings
+from llpgan.methods.base import changed_settings
 from llpgan.report import collect_content
-from llpgan.report.assess import describe_accuracy
 from llpgan.report.charts import chosen_epoch
 from llpgan.report.content import _mosaic
 from llpgan.report.drawing import shorten
-from llpgan.report.text import shown_classes, worst_bags
+from llpgan.report.text import describe_accuracy, shown_classes, worst_bags
 from tests.plain import plain_mlp
 from tests.report.conftest import told
 
@@ -82,7 +81,7 @@ def test_settings_have_no_addresses():
 
 def test_the_epoch_that_was_kept_met_the_held_out_bags_best():
     story = told("three classes", False)
-    assert chosen_epoch(story) == epoch_choice.kept_epoch(story.history) > 0
+    assert chosen_epoch(story) == kept_epoch(story.history) > 0
     assert chosen_epoch(told("images", False)) is None
 
 

@@ -7,11 +7,11 @@ import pyarrow as pa
 import pytest
 
 from llpgan import Bags
-from llpgan.data import election
+from llpgan.data import datasets
 from llpgan.tables import Columns
+from llpgan.tables.build import refuse_leaking_counts
 from llpgan.tables.columns import find_few_values, value_type
 from llpgan.tables.join import BagCounts, PartBags, bag_keys
-from llpgan.tables.leakage import refuse_leaking_counts
 
 BAG = np.repeat([0, 1, 2], 4)
 SHARES = np.array([[0.25, 0.75], [0.5, 0.5], [1.0, 0.0]])
@@ -169,10 +169,10 @@ def test_features_that_only_help_and_few_bags_are_no_reason_to_warn(rng):
 
 
 def test_the_election_has_its_vote_under_another_name_and_no_honest_column_is_blamed():
-    known = election.load_election()
+    known = datasets.load_election()
     renamed = known.people.append_column("vote", [np.where(known.votes == "trump", "R", "D")])
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
-        Bags.from_tables(renamed, election.RESULTS, bag="state")
+        Bags.from_tables(renamed, datasets.RESULTS, bag="state")
     (blamed,) = [str(warning.message) for warning in said if "under another name" in str(warning.message)]
     assert blamed.startswith("column 'vote'")

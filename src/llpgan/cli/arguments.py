@@ -1,28 +1,212 @@
 """Arguments from the command line and from config files."""
 
+import difflib
 import re
+import shutil
+import textwrap
 from argparse import ArgumentError
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import fields
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args, get_origin
 
 import yaml
 from jsonargparse import ArgumentParser, set_loader
+from sklearn.utils._param_validation import StrOptions
 
-from llpgan.cli.help import describe_unknown
 from llpgan.cli.options import (
     MethodAction,
     Option,
     are_methods,
     collect_options,
+    collect_settings,
+    command_summary,
     is_method,
     make_method,
+    method_class,
     method_setting,
     method_settings,
+    networks_of_kind,
+    option_kinds,
+    read_documentation,
+    read_names,
+    read_numbers,
 )
-from llpgan.methods import METHODS
+from llpgan.methods import METHODS, docs_page
 from llpgan.tables import Columns
+
+_INDENT, _NARROWEST, _WIDEST = 26, 60, 100
+_LONG, _LONGEST = 100, 160  # characters of a sentence on a setting; on one that is one of a few names
+# Options that few users need: they come last, under their own heading.
+_RARE = ("lower", "upper", "partial", "within", "proportions_sd", "tolerance")
+_CONFIG = "A file of options (YAML); --print_config prints one."
+_ROLE = re.compile(r":\w+:`~?(?:[\w.]*\.)?(\w+)`")  # :class:`~llpgan.bags.Bags`
+_NONE = re.compile(r" ?\bNone means (?:that )?((?:[^.]|\.(?=\w))*)\.?")  # a point may stand inside a number
+_SENTENCE_END = re.compile(r"\. (?=[A-Z\"])")
+
+
+def help_on_command(name: str, function: Callable[..., Any]) -> str:
+    """What a command does, an example, and its options, those that are needed first."""
+    options = collect_options(function)
+    what, example = command_summary(function)
+    required = " ".join(
+        option.name.upper() if option.is_required else f"[{option.name.upper()}]"
+        for option in options
+        if option.is_positional
+    )
+    lines = [f"usage: llpgan {name} {required} [options]", "", *_wrap(what)]
+    if example:
+        lines += ["", "Example:", *textwrap.indent(example, "  ").splitlines()]
+    lines += ["", "Options:"]
+    known = {option.name for option in options}
+    for option in options:
+        if option.name not in _RARE:
+            lines += _entry(_typed_option(option), _summary(option, known))
+    lines += _entry("--config FILE", _CONFIG)
+    if rare := [option for option in options if option.name in _RARE]:
+        lines += ["", "Other forms of proportions (bounds, unknown shares, noise):"]
+        for option in rare:
+            lines += _entry(_typed_option(option), _summary(option, known))
+    if any(is_method(option) or are_methods(option) for option in options):
+        there = f"Methods: {', '.join(METHODS)}; llpgan fit --method.help NAME explains the settings of one."
+        lines += ["", *_wrap(there)]
+    return "\n".join(lines)
+
+
+def help_on_method(name: str) -> str:
+    """A method's settings: first its own, then those that it shares with others."""
+    method = method_class(name)
+    first_sentence = (method.__doc__ or "").partition("\n")[0]
+    lines = [f"{name}: {first_sentence}", "", "Settings:"]
+    hints, said = collect_settings(name), dict[str, str]()
+    for kind in reversed(method.__mro__):  # a method's own words win over those that it inherits
+        said |= read_documentation(kind)
+    own = [setting for setting in method.__annotations__ if setting in hints]
+    named = {setting: _setting_names(allowed) for setting, allowed in method._parameter_constraints.items()}
+    usual = {field.name: field.default for field in fields(method) if field.init}
+    for setting in [*own, *(setting for setting in hints if setting not in own)]:
+        networks = _describe_networks(setting, hints[setting])
+        told, without = _plain_description(said.get(setting, ""))
+        told = networks or _shorten(told, _LONGEST if named.get(setting) else _LONG)
+        several = any(get_origin(kind) is Sequence for kind in option_kinds(hints[setting]))
+        told += _choice(told, named.get(setting, []), several=several)
+        lines += _entry(f"--method.{setting}", f"{told} {_default(usual[setting], without)}".strip())
+    return "\n".join([*lines, "", f"More, and the formula: docs/methods/{docs_page(method.__name__)}.md"])
+
+
+def _describe_networks(setting: str, hint: Any) -> str:
+    """What can be said of a network on the command line: its name."""
+    if setting not in ("classifier", "generator") or not get_args(hint):
+        return ""
+    return f"One of {', '.join(networks_of_kind(setting))}."
+
+
+def _setting_names(allowed: Sequence[Any]) -> list[str]:
+    """The names that a setting can have, which its help should tell."""
+    sets = (constraint.options for constraint in allowed if isinstance(constraint, StrOptions))
+    return sorted(name for names in sets for name in names)
+
+
+def _choice(told: str, names: Sequence[str], *, several: bool) -> str:
+    """The names to choose from, unless there is no choice or the text names them already.
+
+    >>> _choice("The loss of a bag.", ["counts", "exact"], several=False)
+    ' One of counts, exact.'
+    """
+    if len(names) < 2 or all(f'"{name}"' in told for name in names):
+        return ""
+    return f" {'One or several of' if several else 'One of'} {', '.join(names)}."
+
+
+def _shorten(said: str, longest: int) -> str:
+    """The first sentence; of a long one, its first part."""
+    sentence = _SENTENCE_END.split(said)[0]
+    short = sentence if len(sentence) <= longest else sentence.partition("; ")[0]
+    return short.rstrip(".") + "." if said else ""
+
+
+def _plain_description(said: str) -> tuple[str, str]:
+    """A docstring without markup, and apart from it what None means, which nobody types on the command line.
+
+    >>> _plain_description("How many :class:`~llpgan.Bags`. None means ``all``. At least 2.")
+    ('How many Bags. At least 2.', 'all')
+    """
+    plain = _ROLE.sub(r"\1", said).replace("``", "")
+    without = _NONE.search(plain)
+    return _NONE.sub("", plain).strip(), without[1] if without else ""
+
+
+def _typed_option(option: Option) -> str:
+    return option.name.upper() if option.is_positional else f"--{option.name} {_placeholder(option)}".rstrip()
+
+
+def _placeholder(option: Option) -> str:
+    if option.kinds == (bool,):
+        return "" if option.default is False else "true|false"
+    if is_method(option):
+        return "NAME"
+    if are_methods(option):
+        return "A,B"
+    if get_origin(option.kinds[0]) is Literal:
+        return "|".join(get_args(option.kinds[0]))
+    if option.reader is read_names:
+        return "A,B"
+    if option.reader is read_numbers or get_origin(option.kinds[0]) is tuple:
+        return "N,N"
+    return "N" if set(option.kinds) <= {int, float} else "X"
+
+
+def _summary(option: Option, known: set[str]) -> str:
+    """The docstring in the words of the command line."""
+    said = re.sub(r"``(\w+)``", lambda found: f"--{found[1]}" if found[1] in known else found[1], option.about)
+    told, without = _plain_description(said)
+    return f"{told} {_default(option.default, without)}".strip()
+
+
+def _default(value: Any, without: str = "") -> str:
+    """What happens without the option; nothing if that is clear."""
+    if value is None and without:
+        return f"(default: {without})"
+    if value is None or value is False or value == () or value == "":
+        return ""
+    return f"(default: {str(value).lower() if value is True else value})"
+
+
+def _entry(left: str, right: str) -> Iterator[str]:
+    lines = _wrap(right, _width() - _INDENT)
+    first = f"  {left}"
+    if len(first) >= _INDENT:
+        yield first
+    elif lines:
+        yield first.ljust(_INDENT) + lines.pop(0)
+    else:
+        yield first
+    yield from (" " * _INDENT + line for line in lines)
+
+
+def _wrap(text: str, width: int | None = None) -> list[str]:
+    return [line for part in text.split("\n\n") for line in textwrap.wrap(part, width or _width())]
+
+
+def _width() -> int:
+    return min(_WIDEST, max(_NARROWEST, shutil.get_terminal_size().columns))
+
+
+def describe_unknown(words: Sequence[str], options: Sequence[Option], method: str | None) -> str | None:
+    """What to type instead of an option that there is not: one spelt like it, or a setting of the method."""
+    unknown = next((word for word in words if word.startswith("-")), None)
+    if unknown is None:
+        return None
+    name = unknown.lstrip("-").partition("=")[0]
+    of_methods = [known for known in ([method] if method else METHODS) if name in collect_settings(known)]
+    if of_methods and any(is_method(option) for option in options):
+        named = "" if method else f" --method {of_methods[0]}"
+        return f"there is no option --{name}; as a setting of the method it is{named} --method.{name}"
+    there = [option.name for option in options if not option.is_positional]
+    near = difflib.get_close_matches(name, there, n=1)
+    return f"there is no option --{name}" + (f"; did you mean --{near[0]}?" if near else "")
+
 
 _DEEPEST = 32  # lists and mappings in each other
 _MOST_BYTES = 2**20
@@ -74,7 +258,7 @@ def _refuse_growing(text: str) -> None:
 
 
 _OF_METHOD = re.compile(r"--method\.(\w+)(?:=(.*))?", re.DOTALL)
-_CONFIG = "llpgan-config"
+_PARSER_MODE = "llpgan-config"
 _OLD_NAMES = {"random_state": "seed", "cv": "folds", "n_jobs": "jobs"}  # of version 0.1, taken until 0.4
 
 
@@ -106,8 +290,8 @@ def parse_arguments(name: str, function: Callable[..., Any], words: Sequence[str
 
 def build_parser(name: str, options: Sequence[Option]) -> ArgumentParser:
     """A parser of a command's options. No type that it is given makes it import anything."""
-    set_loader(_CONFIG, _load, exceptions=(yaml.YAMLError,))
-    parser = ArgumentParser(prog=f"llpgan {name}", exit_on_error=False, parser_mode=_CONFIG, add_help=False)
+    set_loader(_PARSER_MODE, _load, exceptions=(yaml.YAMLError,))
+    parser = ArgumentParser(prog=f"llpgan {name}", exit_on_error=False, parser_mode=_PARSER_MODE, add_help=False)
     parser.add_argument("--config", action="config")
     for option in options:
         _add(parser, option)

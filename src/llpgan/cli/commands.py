@@ -20,8 +20,7 @@ from llpgan.cli.fit import collect_fit_report
 from llpgan.cli.main import make_visible
 from llpgan.cli.predict import write_tables
 from llpgan.data.bagging import into_bags, random_bags
-from llpgan.data.digits import load_digits
-from llpgan.data.election import LABEL, PEOPLE, RESULTS, Election, load_election
+from llpgan.data.datasets import LABEL, PEOPLE, RESULTS, Election, load_digits, load_election
 from llpgan.evaluation import LabelScores, label_scores
 from llpgan.methods.auto_llp import AutoLLP
 from llpgan.methods.base import LLPClassifier

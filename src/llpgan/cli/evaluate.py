@@ -41,19 +41,22 @@ from llpgan.evaluation import (
     randomness_test,
     set_scores,
 )
-from llpgan.evaluation.intervals import share
+from llpgan.evaluation.scores import share
 from llpgan.evaluation.sets import SetLevel, score_levels, summarize_sets
 from llpgan.methods.base import LLPClassifier
 from llpgan.persistence.model import files_of_model
 from llpgan.report import InspectionPage, evaluation_page
-from llpgan.report.assess import LOW_RECALL, balanced_accuracy, baseline_accuracy, rates_by_class
 from llpgan.report.content import measure_calibration
 from llpgan.report.text import (
+    LOW_RECALL,
+    balanced_accuracy,
+    baseline_accuracy,
     figure_form,
     format_count,
     format_interval,
     format_percent,
     format_percent_interval,
+    rates_by_class,
 )
 from llpgan.tables import Rows, TableSpec, label_values, shared_bags
 from llpgan.tables.build import matched_rows, row_weights

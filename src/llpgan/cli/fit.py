@@ -15,7 +15,6 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 
 from llpgan.bags import Bags
 from llpgan.bags.on_disk import is_stored
-from llpgan.cli.cluster import run_on_cluster
 from llpgan.cli.console import make_console
 from llpgan.cli.options import passes_on
 from llpgan.ecological import GroupShares, shares_by
@@ -48,7 +47,7 @@ from llpgan.tables.streams import count_parquet_rows
 from llpgan.utils.arrays import Array
 from llpgan.utils.files import claim_folder, refuse_within
 from llpgan.utils.messages import format_seconds, warn_user
-from llpgan.utils.workers import is_first_process
+from llpgan.utils.workers import is_first_process, run_on_cluster
 
 
 def labels_as_classes(labels: Array, classes: Array, column: str, names: Sequence[str] = ()) -> Array:

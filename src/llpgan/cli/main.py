@@ -192,7 +192,7 @@ def _run(name: str, words: list[str]) -> Any:
     """Run the function of a command, and return its result; print help if that is asked for."""
     function = _function(name)
     if any(word in _HELP for word in words):
-        from llpgan.cli.help import help_on_command
+        from llpgan.cli.arguments import help_on_command
 
         print(help_on_command(name, function))
     elif asked := [
@@ -241,7 +241,7 @@ def _function(name: str) -> Callable[..., Any]:
 
 
 def _print_method_help(words: Sequence[str]) -> None:
-    from llpgan.cli.help import help_on_method
+    from llpgan.cli.arguments import help_on_method
     from llpgan.cli.options import method_name
 
     named = [*words[0].split("=", 1)[1:], *words[1:]]

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from llpgan.bags.checks import check_finite
 from llpgan.bags.fit_warnings import TrainingWarning
-from llpgan.bags.scales import TO_ZERO, column_moments, is_constant
+from llpgan.bags.on_disk import TO_ZERO, column_moments, is_constant
 from llpgan.deep.networks import check_classifier
 from llpgan.deep.networks.parts import Shape
 from llpgan.utils.arrays import Array

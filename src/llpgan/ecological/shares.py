@@ -21,7 +21,7 @@ from llpgan.ecological.cells import (
     sum_covariances,
 )
 from llpgan.ecological.counts import GroupCounts, cell_bounds, goodman_rates, regress
-from llpgan.evaluation.intervals import Estimate
+from llpgan.evaluation.scores import Estimate
 from llpgan.utils.arrays import to_frame
 from llpgan.utils.messages import did_you_mean, html_table, warn_user
 

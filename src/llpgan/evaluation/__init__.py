@@ -5,18 +5,23 @@
 1.0
 """
 
-from llpgan.evaluation.by_bags import BagScores, bag_scorer, bag_scores
-from llpgan.evaluation.by_labels import CalibrationTable, LabelScores, label_scores
 from llpgan.evaluation.calibrate import BagCalibration, Calibrator, estimate_calibration, fit_calibrator
-from llpgan.evaluation.choose import LabelWeight, choose_label_weight
+from llpgan.evaluation.choose import LabelWeight, Suggestion, choose_label_weight, suggest_labels
 from llpgan.evaluation.compare import QUICK, SIMPLEST_FIRST, Comparison, Result, compare
 from llpgan.evaluation.explain import PartialDependence, importance, partial_dependence
 from llpgan.evaluation.inspect import Inspection, LearningCurve, inspect_bags, learning_curve
-from llpgan.evaluation.intervals import Estimate
 from llpgan.evaluation.monitor import MonitorReport, Snapshot, monitor, read_history
+from llpgan.evaluation.scores import (
+    BagScores,
+    CalibrationTable,
+    Estimate,
+    LabelScores,
+    bag_scorer,
+    bag_scores,
+    label_scores,
+)
 from llpgan.evaluation.sets import PredictionSets, SetScores, conformalize, set_scores
 from llpgan.evaluation.splitters import BagKFold, BagShuffleSplit, Fold, WithinBagKFold, bag_folds
-from llpgan.evaluation.suggest import Suggestion, suggest_labels
 from llpgan.evaluation.without_labels import (
     LabelFreeScores,
     RandomnessTest,

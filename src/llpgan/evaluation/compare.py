@@ -24,8 +24,8 @@ from rich.table import Table
 from sklearn.base import clone
 
 from llpgan.bags import Bags
-from llpgan.deep.epochs import paired_error
-from llpgan.evaluation.by_bags import bag_scores
+from llpgan.bags.fit_warnings import paired_error
+from llpgan.evaluation.scores import bag_scores
 from llpgan.evaluation.splitters import Splitter, row_splits
 from llpgan.methods import METHODS, estimator_class
 from llpgan.methods.base import LLPClassifier

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from llpgan.bags.bags import Bags, refuse_other_than_bags
-from llpgan.evaluation.by_bags import bag_scores
+from llpgan.evaluation.scores import bag_scores
 from llpgan.methods.base import LLPClassifier
 from llpgan.tables.encode import Date, Number
 from llpgan.utils.arrays import Array, to_frame

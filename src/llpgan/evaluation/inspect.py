@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from llpgan.bags.bags import Bags, refuse_other_than_bags
 from llpgan.bags.fit_warnings import collect_trial_warnings
-from llpgan.evaluation.by_bags import bag_scores
+from llpgan.evaluation.scores import bag_scores
 from llpgan.methods.base import LLPClassifier
 from llpgan.utils.arrays import Array, to_frame
 from llpgan.utils.messages import html_table

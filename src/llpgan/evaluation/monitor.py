@@ -17,10 +17,9 @@ import numpy as np
 from scipy.special import stdtr, stdtrit
 
 from llpgan.bags.bags import Bags
-from llpgan.bags.scales import column_moments
-from llpgan.evaluation.by_bags import bag_scores
-from llpgan.evaluation.count_regression import CountRegression, NotRandomError, check_random_bags
-from llpgan.evaluation.intervals import Estimate
+from llpgan.bags.on_disk import column_moments
+from llpgan.evaluation.calibrate import CountRegression, NotRandomError, check_random_bags
+from llpgan.evaluation.scores import Estimate, bag_scores
 from llpgan.methods.base import LLPClassifier
 from llpgan.utils.arrays import Array, check_between_0_and_1
 from llpgan.utils.files import lock_for_writing, replace_file

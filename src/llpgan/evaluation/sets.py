@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from llpgan.bags.bags import Bags, keep_counted_rows, refuse_other_than_bags
 from llpgan.bags.checks import check_probabilities, check_same_length
-from llpgan.evaluation.count_regression import CountRegression, NotRandomError, check_random_bags, quantile
-from llpgan.evaluation.intervals import Estimate
+from llpgan.evaluation.calibrate import CountRegression, NotRandomError, check_random_bags, quantile
+from llpgan.evaluation.scores import Estimate
 from llpgan.utils.arrays import Array, check_between_0_and_1
 
 LEAST_BAGS = 20
@@ -194,7 +194,7 @@ def conformalize(
     1 − p_k(x) [1]_; with ``"cumulative"``, it is the total probability of the classes that are more probable than
     k, as in adaptive prediction sets (APS) [2]_. The most probable class has score 0, so that no set is empty. The
     coverage at t is the mean of Σ_k 1[y = k] 1[s_k(x) ≤ t], which random bags estimate without labels, with a
-    standard error (:class:`~llpgan.evaluation.count_regression.CountRegression`). A level is reached at the lowest
+    standard error (:class:`~llpgan.evaluation.calibrate.CountRegression`). A level is reached at the lowest
     t from which on the lower confidence bound (:meth:`PredictionSets.bounds`) is at least that level: testing
     thresholds in a fixed order, from the highest down, keeps the error probability at 5 % [3]_.
 

@@ -11,9 +11,8 @@ from numpy.typing import ArrayLike
 
 from llpgan.bags.bags import Bags, keep_counted_rows, refuse_other_than_bags
 from llpgan.bags.checks import check_probabilities, check_same_length
-from llpgan.evaluation.by_bags import BagScores, bag_scores
 from llpgan.evaluation.explain import fewer_rows
-from llpgan.evaluation.intervals import Estimate, Intervals, jackknife
+from llpgan.evaluation.scores import BagScores, Estimate, Intervals, bag_scores, jackknife
 from llpgan.utils.arrays import Array
 from llpgan.utils.messages import html_table
 from llpgan.utils.old_names import OldName

@@ -14,11 +14,10 @@ from sklearn.utils._param_validation import Interval
 
 from llpgan.bags import Bags
 from llpgan.bags.fit_warnings import collect_trial_warnings, reason_uninformative
-from llpgan.methods.bag_boosting import BagBoosting
+from llpgan.methods.bag_boosting import BagBoosting, differ_by_chance
 from llpgan.methods.bag_logistic import BagLogistic
 from llpgan.methods.base import LLPClassifier
 from llpgan.methods.boosting import bag_losses
-from llpgan.methods.diagnostics import differ_by_chance
 from llpgan.methods.refinement import mixture_weights
 from llpgan.utils.arrays import Array
 from llpgan.utils.workers import find_workers, train_together
@@ -37,7 +36,7 @@ _FEWEST_TO_REFINE = 20  # resamples
 class AutoLLP(LLPClassifier):
     """Boosted trees and logistic regression on bags, weighted by held-out bags.
 
-    What is tried depends on how bags differ (see :func:`~llpgan.methods.diagnostics.shift_evidence`):
+    What is tried depends on how bags differ (see :func:`~llpgan.methods.bag_boosting.shift_evidence`):
 
     - Under label shift each row tells something, and
       :class:`~llpgan.methods.bag_boosting.BagBoosting` learns most of it. It counts for two thirds,

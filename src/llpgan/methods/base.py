@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence, Set
 from copy import copy
-from dataclasses import replace
+from dataclasses import is_dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +23,7 @@ from llpgan.bags.checks import are_labels, check_finite, check_instances, check_
 from llpgan.bags.on_disk import StoredInstances
 from llpgan.tables.marginals import MarginalTables
 from llpgan.utils.arrays import Array, check_argument, check_numbers, choose_classes, is_frame, refuse_masked
-from llpgan.utils.docs import fill_docstring
-from llpgan.utils.messages import match_columns, match_labels, warn_once, warn_user
+from llpgan.utils.messages import fill_docstring, match_columns, match_labels, warn_once, warn_user
 from llpgan.utils.workers import refuse_processes
 
 if TYPE_CHECKING:
@@ -800,3 +800,51 @@ def _rake(codes: Codes, tables: dict[tuple[int, int], Table], total: float, vari
             break
         before = off
     return weights
+
+
+_PLAIN = (str, int, float, tuple, list, type(None))
+
+
+class Setting(NamedTuple):
+    """A setting's name, its value, the value that it has where nobody sets it, and whether somebody did."""
+
+    name: str
+    value: str
+    usual: str
+    differs: bool
+
+
+def changed_settings(model: LLPClassifier) -> tuple[Setting, ...]:
+    """All settings of a model.
+
+    >>> from llpgan import MeanMap
+    >>> changed_settings(MeanMap(C=2.0))[0]
+    Setting(name='C', value='2.0', usual='None', differs=True)
+    """
+    usual = type(model)().get_params(deep=False)
+    return tuple(
+        Setting(name, _describe_value(value), _describe_value(usual[name]), _differ(value, usual[name]))
+        for name, value in model.get_params(deep=False).items()
+    )
+
+
+def _differ(value: Any, usual: Any) -> bool:
+    """3 and 3.0 do not; functions and networks do, unless they are the same one."""
+    if isinstance(value, tuple | list) and isinstance(usual, tuple | list):
+        return tuple(value) != tuple(usual)
+    return bool(value != usual) if isinstance(value, _PLAIN) or is_dataclass(value) else value is not usual
+
+
+def describe_method(model: LLPClassifier) -> str:
+    """What the method is: its docstring's first line."""
+    return (inspect.getdoc(type(model)) or "").partition("\n")[0]
+
+
+def _describe_value(value: Any) -> str:
+    """Plain values as Python writes them; of functions, networks and generators the name, which has no address."""
+    if isinstance(value, Path):
+        return str(value)
+    is_part = is_dataclass(value) and not isinstance(value, LLPClassifier)  # a loss or a term, with its settings
+    if is_part or isinstance(value, _PLAIN):
+        return repr(value)
+    return getattr(value, "__name__", type(value).__name__)

@@ -12,12 +12,10 @@ from scipy.special import softmax
 from sklearn.base import clone
 
 from llpgan.bags import Bags
-from llpgan.bags.fit_warnings import collect_trial_warnings
+from llpgan.bags.fit_warnings import collect_trial_warnings, paired_error
 from llpgan.bags.on_disk import StoredInstances
 from llpgan.deep.batches import BagDataset
-from llpgan.deep.epochs import paired_error
-from llpgan.deep.losses.bag_losses import log_of_rest, whole_counts
-from llpgan.deep.losses.counts import largest_bag, log_count_probability
+from llpgan.deep.losses.bag_losses import largest_bag, log_count_probability, log_of_rest, whole_counts
 from llpgan.utils.arrays import Array
 from llpgan.utils.messages import format_seconds
 from llpgan.utils.workers import processes

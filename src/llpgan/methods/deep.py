@@ -22,11 +22,18 @@ from torch import nn
 from torch.optim import Optimizer
 
 from llpgan.bags import Bags, fit_warnings
-from llpgan.bags.fit_warnings import Watcher, refuse_lost, sample_rows
-from llpgan.deep.batches import BagDataset, Rows, default_bags_per_step, photo_bags_a_step
-from llpgan.deep.chunks import Player, as_tensor, mixes_instances, refuse_batch_norm
+from llpgan.bags.fit_warnings import EpochHistory, Watcher, refuse_lost, sample_rows
+from llpgan.deep.batches import (
+    BagDataset,
+    Player,
+    Rows,
+    as_tensor,
+    default_bags_per_step,
+    mixes_instances,
+    photo_bags_a_step,
+    refuse_batch_norm,
+)
 from llpgan.deep.devices import Ranks, choose_precision, launch_ranks, select_device
-from llpgan.deep.epochs import EpochHistory
 from llpgan.deep.images import (
     AUGMENTATIONS,
     MIRRORING,
@@ -39,9 +46,15 @@ from llpgan.deep.images import (
     small_shape,
 )
 from llpgan.deep.loop import (
+    MUON_RATE,
+    MUON_RATE_WITHOUT_NORM,
+    OPTIMIZERS,
+    SGD_RATE,
     Checkpoint,
     Listener,
+    MakeOptimizer,
     Plan,
+    named_optimizer,
     predict_posteriors,
     progress_listener,
     tensorboard_listener,
@@ -62,16 +75,7 @@ from llpgan.deep.networks import (
 )
 from llpgan.deep.networks.parts import StepNorm, describe_factory, make_network, use_channels_last
 from llpgan.deep.networks.photo import PhotoClassifier
-from llpgan.deep.objectives import Objective
-from llpgan.deep.optimizers import (
-    MUON_RATE,
-    MUON_RATE_WITHOUT_NORM,
-    OPTIMIZERS,
-    SGD_RATE,
-    MakeOptimizer,
-    named_optimizer,
-)
-from llpgan.deep.terms import INSTANCE_TERMS, InstanceTerm, Terms, resolve_terms
+from llpgan.deep.objectives import INSTANCE_TERMS, InstanceTerm, Objective, Terms, resolve_terms
 from llpgan.methods.base import LLPClassifier
 from llpgan.methods.calibration import (
     apply_temperature,
@@ -303,7 +307,7 @@ class DeepClassifier(LLPClassifier):
     instance_terms : {"entropy", "smoothness", "self_training"}, InstanceTerm or sequence of these, default=()
         Terms on single instances, added to the loss of bags. "entropy" makes predictions more confident,
         "smoothness" is the term of :class:`LLPVAT`, and "self_training" that of :class:`LLPDC`. A name has
-        the default settings; others are given by an object of :mod:`llpgan.deep.terms`, such as
+        the default settings; others are given by an object of :mod:`llpgan.deep.objectives`, such as
         ``Smoothness(weight=0.3)``.
     epochs : int, default=None
         The number of passes over the bags. None means about 2,400 steps for photographs (12 to 100 epochs), about

@@ -14,13 +14,12 @@ from llpgan.bags import Bags
 from llpgan.deep.batches import BagDataset, Rows
 from llpgan.deep.images import AUGMENTATIONS, Augment
 from llpgan.deep.losses import ProportionLoss
-from llpgan.deep.losses.counts import HEADS, CountLoss
+from llpgan.deep.losses.bag_losses import HEADS, CountLoss
 from llpgan.deep.losses.moments import FORMS, MomentLoss
 from llpgan.deep.losses.self_labels import TransportLoss
 from llpgan.deep.mixed_bags import GroupedBags, MixedBags
 from llpgan.deep.networks import Pair
-from llpgan.deep.objectives import Objective, ProportionObjective
-from llpgan.deep.terms import Entropy, InstanceTerm, SelfTraining, Smoothness
+from llpgan.deep.objectives import Entropy, InstanceTerm, Objective, ProportionObjective, SelfTraining, Smoothness
 from llpgan.methods.deep import DeepClassifier, terms_in_training
 
 

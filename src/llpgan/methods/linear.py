@@ -23,8 +23,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from threadpoolctl import threadpool_limits
 
 from llpgan.bags import Bags
-from llpgan.bags.on_disk import is_stored
-from llpgan.bags.scales import column_moments, robust_scale
+from llpgan.bags.on_disk import column_moments, is_stored, robust_scale
 from llpgan.methods.base import LLPClassifier
 from llpgan.utils.arrays import Array
 from llpgan.utils.workers import ROWS_A_BLOCK, find_workers, processes
@@ -237,7 +236,7 @@ class ClassicalClassifier(LLPClassifier):
     standardize : bool, default=True
         Whether to standardize the instances first, so that their units do not matter. Each column of a table is
         scaled to mean 0 and standard deviation 1, or less if rare values lie far out (see
-        :func:`llpgan.bags.scales.robust_scale`). The pixels of images, which share one unit, get mean 0 each and
+        :func:`llpgan.bags.on_disk.robust_scale`). The pixels of images, which share one unit, get mean 0 each and
         standard deviation 1 together. If False, the instances are used as they are, as in scikit-learn's linear
         models and kernels.
 

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
 from llpgan.bags import Bags
-from llpgan.deep.chunks import Player
+from llpgan.deep.batches import Player
 from llpgan.deep.images import Scaling, put_before_unscaling
 from llpgan.deep.networks import ACTIVATIONS, MakeGenerator, Pair, check_generator
 from llpgan.deep.networks.parts import make_network, use_channels_last

@@ -1,10 +1,15 @@
 """ONNX graphs of all methods and of their preprocessing."""
 
+from __future__ import annotations
+
 import copy
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence
+import logging
+import warnings
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import singledispatch
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import onnx
@@ -25,6 +30,11 @@ from llpgan.tables.embedding import FeatureEncoder, load_encoder_backbone
 from llpgan.tables.encode import Category, ColumnEncoder, Date, Number, TableEncoder
 from llpgan.utils.arrays import Array
 from llpgan.utils.version import __version__
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from llpgan.methods.deep import DeepClassifier
 
 OPSET, ML_OPSET = 18, 3  # of ai.onnx and of ai.onnx.ml
 ML = "ai.onnx.ml"
@@ -460,8 +470,6 @@ def assemble_graph(model: LLPClassifier) -> ModelProto:
 
 def feature_instances(graph: Graph, encoder: FeatureEncoder) -> str:
     """The features of images (rows, 3, height, width), which are bytes in the size of the backbone's input."""
-    from llpgan.persistence.network_graphs import export_network
-
     backbone, preprocess = load_encoder_backbone(encoder), encoder.preprocess
     if backbone.module is None:
         raise ValueError(f"{encoder.backbone} is no torch module: export the model of its features on its own")
@@ -487,7 +495,6 @@ def _probabilities(graph: Graph, model: LLPClassifier, instances: str) -> str:
     if isinstance(model, AutoLLP):
         return _weighted_sum(graph, model, instances)
     from llpgan.methods.deep import DeepClassifier
-    from llpgan.persistence.network_graphs import deep_probabilities
 
     if isinstance(model, DeepClassifier):
         return deep_probabilities(graph, model, instances)
@@ -559,3 +566,60 @@ def _refuse_names(columns: list[str]) -> None:
                 f"column {name!r} cannot be an input, which needs a name apart from the outputs {PROBABILITIES!r} "
                 f"and {PREDICTION!r}: train with another name"
             )
+
+
+def deep_probabilities(graph: Graph, model: DeepClassifier, instances: str) -> str:
+    """(rows, classes) of instances of any type."""
+    from llpgan.deep.networks.parts import Logits
+
+    network = export_network(Logits(model.classifier_), model.instance_shape_)
+    logits = graph.include(network, graph.cast(instances, "float32"))
+    probabilities = graph.add("Softmax", graph.cast(logits, "float64"), axis=1)
+    return probabilities if model.temperature_ == 1 else _add_temperature(graph, model.temperature_, probabilities)
+
+
+def export_network(network: nn.Module, shape: tuple[int, ...]) -> ModelProto:
+    """A network as a separate graph, for any number of rows."""
+    import torch
+
+    rows = torch.export.Dim(ROWS)
+    try:
+        with _quiet():
+            program = torch.onnx.export(
+                network,
+                (torch.zeros(3, *shape),),
+                dynamo=True,
+                dynamic_shapes=({0: rows},),
+                opset_version=OPSET,
+                verbose=False,
+            )
+    except torch.onnx.OnnxExporterError as error:
+        raise ValueError(f"torch cannot export the classifier: {_reason(error)}") from error
+    assert program is not None
+    return program.model_proto
+
+
+def _add_temperature(graph: Graph, temperature: float, probabilities: str) -> str:
+    """See :func:`llpgan.methods.calibration.apply_temperature`."""
+    powers = graph.add("Pow", probabilities, graph.constant(np.array(1 / temperature)))
+    return graph.add("Div", powers, graph.add("ReduceSum", powers, graph.constant(np.array([1])), keepdims=1))
+
+
+def _reason(error: BaseException) -> str:
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return str(error).strip().split("\n")[0]
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Without the exporter's notes on itself."""
+    log = logging.getLogger("torch.onnx")
+    level = log.level
+    log.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        log.setLevel(level)

@@ -16,8 +16,7 @@ from safetensors.numpy import save as safe_bytes
 from sklearn.utils.validation import check_is_fitted
 
 from llpgan.methods import METHODS, SAVED_METHODS, estimator_class
-from llpgan.methods.base import LLPClassifier
-from llpgan.methods.diagnostics import changed_settings, describe_method
+from llpgan.methods.base import LLPClassifier, changed_settings, describe_method
 from llpgan.tables.store import ENCODER_TYPES
 from llpgan.utils.files import FolderKind, output_folder
 from llpgan.utils.json_files import (

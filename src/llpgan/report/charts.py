@@ -16,7 +16,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
-from llpgan.deep.epochs import kept_epoch
+from llpgan.bags.fit_warnings import kept_epoch
 from llpgan.evaluation import BagCalibration, LabelScores, LearningCurve, PartialDependence
 from llpgan.evaluation.compare import Comparison
 from llpgan.report.content import BagFacts, ReportContent, ReportedBags

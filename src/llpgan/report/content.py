@@ -31,12 +31,10 @@ from llpgan.evaluation import (
     label_scores,
     partial_dependence,
 )
-from llpgan.evaluation.calibrate import LEAST_BAGS
-from llpgan.evaluation.count_regression import NotRandomError
+from llpgan.evaluation.calibrate import LEAST_BAGS, NotRandomError
 from llpgan.evaluation.explain import Rise, find_columns
 from llpgan.evaluation.sets import SetLevel, score_levels
-from llpgan.methods.base import LLPClassifier
-from llpgan.methods.diagnostics import Setting, changed_settings, describe_method
+from llpgan.methods.base import LLPClassifier, Setting, changed_settings, describe_method
 from llpgan.report.displays import GroupSharesDisplay
 from llpgan.utils.arrays import Array
 

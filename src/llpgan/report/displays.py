@@ -12,12 +12,11 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike, NDArray
 
 from llpgan.bags import Bags
-from llpgan.deep.epochs import kept_epoch
+from llpgan.bags.fit_warnings import kept_epoch
 from llpgan.ecological.shares import group_text
 from llpgan.evaluation import BagCalibration, LearningCurve, estimate_calibration, label_scores
-from llpgan.evaluation.by_bags import bag_scores
-from llpgan.evaluation.by_labels import CalibrationBin
 from llpgan.evaluation.compare import OVERALL, SCORES_IN_WORDS, Comparison, Result
+from llpgan.evaluation.scores import CalibrationBin, bag_scores
 from llpgan.methods.base import LLPClassifier
 from llpgan.report.drawing import (
     DASHED,

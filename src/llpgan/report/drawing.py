@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
 from llpgan.utils.arrays import Array
-from llpgan.utils.docs import fill_docstring
+from llpgan.utils.messages import fill_docstring
 
 DASHED = (0, (4, 3))
 

@@ -24,7 +24,7 @@ from llpgan.evaluation.compare import Comparison
 from llpgan.evaluation.sets import SetLevel
 from llpgan.methods.base import LLPClassifier
 from llpgan.persistence.model import CARD, REPORT, model_card, plain_text
-from llpgan.report import assess, charts, tables, text
+from llpgan.report import charts, tables, text
 from llpgan.report.content import ReportContent, collect_content, name_bag, png_address
 from llpgan.report.displays import GroupSharesDisplay
 from llpgan.report.drawing import shorten
@@ -63,7 +63,7 @@ def render(story: ReportContent) -> str:
         story.title,
         list_sections(story),
         story=story,
-        assessment=assess.assess(story),
+        assessment=text.assess(story),
         png=png_address,
     )
 
@@ -147,7 +147,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals.update(assess=assess, charts=charts, words=text, tables=tables)
+    environment.globals.update(charts=charts, words=text, tables=tables)
     environment.filters.update({name: value for name, value in vars(text).items() if callable(value)})
     environment.filters["shorten"] = shorten
     return environment

@@ -53,7 +53,7 @@ from llpgan.utils.json_files import (
     to_plain,
     write_sealed,
 )
-from llpgan.utils.prefetch import prefetch
+from llpgan.utils.workers import prefetch
 
 __all__ = ["StoredInstances", "is_store", "open_store", "store_bags", "store_tables"]
 

@@ -5,24 +5,48 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Mapping, Sequence
-from functools import wraps
+from functools import partial, wraps
 from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
-#: Packages that were renamed in 0.3.
+#: Packages and modules that were renamed or merged in 0.3.
 OLD_PACKAGES = {
-    "llpgan.estimators": "llpgan.methods",
+    "llpgan.bags.scales": "llpgan.bags.on_disk",
+    "llpgan.cli.cluster": "llpgan.utils.workers",
+    "llpgan.cli.help": "llpgan.cli.arguments",
+    "llpgan.data.digits": "llpgan.data.datasets",
+    "llpgan.data.election": "llpgan.data.datasets",
+    "llpgan.deep.chunks": "llpgan.deep.batches",
+    "llpgan.deep.epochs": "llpgan.bags.fit_warnings",
+    "llpgan.deep.losses.counts": "llpgan.deep.losses.bag_losses",
+    "llpgan.deep.losses.squares": "llpgan.deep.losses.bag_losses",
+    "llpgan.deep.networks.defaults": "llpgan.deep.networks",
+    "llpgan.deep.networks.dense": "llpgan.deep.networks.parts",
+    "llpgan.deep.optimizers": "llpgan.deep.loop",
+    "llpgan.deep.terms": "llpgan.deep.objectives",
     "llpgan.deep.transforms": "llpgan.deep.mixed_bags",
+    "llpgan.estimators": "llpgan.methods",
+    "llpgan.evaluation.by_bags": "llpgan.evaluation.scores",
+    "llpgan.evaluation.by_labels": "llpgan.evaluation.scores",
+    "llpgan.evaluation.count_regression": "llpgan.evaluation.calibrate",
+    "llpgan.evaluation.groups": "llpgan.ecological",
+    "llpgan.evaluation.intervals": "llpgan.evaluation.scores",
+    "llpgan.evaluation.selection": "llpgan.evaluation",
+    "llpgan.evaluation.suggest": "llpgan.evaluation.choose",
+    "llpgan.methods.diagnostics": "llpgan.methods.base and llpgan.methods.bag_boosting",
     "llpgan.methods.kernels": "llpgan.methods.linear",
+    "llpgan.persistence.network_graphs": "llpgan.persistence.graphs",
+    "llpgan.report.assess": "llpgan.report.text",
+    "llpgan.tables.leakage": "llpgan.tables.build",
     "llpgan.training": "llpgan.deep",
+    "llpgan.training.instance_terms": "llpgan.deep.objectives",
     "llpgan.training.losses": "llpgan.deep.losses",
     "llpgan.training.networks": "llpgan.deep.networks",
-    "llpgan.training.instance_terms": "llpgan.deep.terms",
-    "llpgan.evaluation.groups": "llpgan.ecological",
-    "llpgan.evaluation.selection": "llpgan.evaluation",
+    "llpgan.utils.docs": "llpgan.utils.messages",
+    "llpgan.utils.prefetch": "llpgan.utils.workers",
 }
 
 
@@ -37,6 +61,16 @@ def getattr_of_old_names(package: str, moved: Mapping[str, str]) -> Any:
         return getattr(import_module(home), new)
 
     return get
+
+
+def write_new_home(name: str) -> str:
+    """Write a dotted name with the module where it is now.
+
+    >>> write_new_home("llpgan.deep.networks.dense.mlp_classifier")
+    'llpgan.deep.networks.parts.mlp_classifier'
+    """
+    module, dot, last = name.rpartition(".")
+    return OLD_PACKAGES.get(module, module) + dot + last
 
 
 class OldName:
@@ -87,10 +121,11 @@ class _OldPackageFinder(MetaPathFinder, Loader):
         return ModuleSpec(fullname, self, is_package=True) if fullname in OLD_PACKAGES else None
 
     def exec_module(self, module: ModuleType) -> None:
-        new = import_module(OLD_PACKAGES[module.__name__])
-        warnings.warn(f"{module.__name__} is now {new.__name__}", FutureWarning, stacklevel=2)
-        module.__dict__.update({name: value for name, value in vars(new).items() if not name.startswith("__")})
-        module.__dict__["__getattr__"] = lambda name: getattr(new, name)
+        homes = OLD_PACKAGES[module.__name__]
+        warnings.warn(f"{module.__name__} is now {homes}", FutureWarning, stacklevel=2)
+        for new in map(import_module, reversed(homes.split(" and "))):
+            module.__dict__.update({name: value for name, value in vars(new).items() if not name.startswith("__")})
+            module.__dict__["__getattr__"] = partial(getattr, new)
 
 
 def find_old_packages() -> None:

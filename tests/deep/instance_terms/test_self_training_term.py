@@ -10,7 +10,7 @@ from llpgan import DLLP, LLPDC
 from llpgan.deep.batches import BagDataset
 from llpgan.deep.losses import proportion_loss
 from llpgan.deep.losses.self_labels import self_training_loss
-from llpgan.deep.terms import SelfTraining
+from llpgan.deep.objectives import SelfTraining
 from tests.deep.instance_terms.test_smoothness_term import assert_went_down, objective_with
 from tests.plain import plain_mlp
 

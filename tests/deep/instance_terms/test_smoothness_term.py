@@ -7,12 +7,16 @@ import pytest
 import torch
 from lightning_fabric import Fabric
 
-from llpgan.deep.batches import BagDataset
-from llpgan.deep.chunks import Player
+from llpgan.deep.batches import BagDataset, Player
 from llpgan.deep.images import Scaling
 from llpgan.deep.losses import proportion_loss
-from llpgan.deep.objectives import ProportionObjective
-from llpgan.deep.terms import Smoothness, adversarial_changes, divergence, keep_statistics
+from llpgan.deep.objectives import (
+    ProportionObjective,
+    Smoothness,
+    adversarial_changes,
+    divergence,
+    keep_statistics,
+)
 from tests.plain import plain_mlp
 
 

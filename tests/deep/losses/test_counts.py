@@ -8,7 +8,7 @@ import pytest
 import torch
 from scipy.stats import binom
 
-from llpgan.deep.losses.counts import HEADS, CountLoss, count_loss
+from llpgan.deep.losses.bag_losses import HEADS, CountLoss, count_loss
 from tests.deep.losses.oracle_bags import (
     assert_finite_at_large_logits,
     assert_order_does_not_matter,

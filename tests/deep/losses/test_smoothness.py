@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from llpgan.deep.terms import adversarial_changes, divergence
+from llpgan.deep.objectives import adversarial_changes, divergence
 from tests.deep.losses.oracle_bags import in_both_precisions, softmax
 
 

@@ -5,7 +5,7 @@ from itertools import product
 import pytest
 import torch
 
-from llpgan.deep.losses.squares import DebiasedSquareLoss, EasyLoss, debiased_square_loss, easy_square_loss
+from llpgan.deep.losses.bag_losses import DebiasedSquareLoss, EasyLoss, debiased_square_loss, easy_square_loss
 from tests.deep.losses.oracle_bags import assert_order_does_not_matter, in_both_precisions, labelled, members
 
 

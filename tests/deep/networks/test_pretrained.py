@@ -6,8 +6,8 @@ import torch
 from torch import nn
 
 from llpgan import DLLP
+from llpgan.deep.loop import named_optimizer
 from llpgan.deep.networks import pretrained_classifier
-from llpgan.deep.optimizers import named_optimizer
 
 
 def body():

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from reproduction.datasets.cifar import pickled_batch
 
-from llpgan.data.digits import labelled_images
+from llpgan.data.datasets import labelled_images
 from reproduction.datasets import load_cifar10, load_cifar100
 from tests.reproduction.datasets.written import (
     CIFAR10_BATCHES,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pyarrow.csv
 
-from llpgan.data.election import PEOPLE, RESULTS
+from llpgan.data.datasets import PEOPLE, RESULTS
 
 ROOT = Path(__file__).parents[3]
 CODEBOOK = (ROOT / "docs" / "election_data.md").read_text(encoding="utf-8")

@@ -1,7 +1,10 @@
-"""Losses: one pure function per equation, and one file per method; those of the paper are in ``paper_losses``."""
+"""Losses: one pure function per equation; those of the paper, of counts and of squares are in ``bag_losses``."""
 
 from llpgan.deep.losses.bag_losses import (
     BagLoss,
+    CountLoss,
+    DebiasedSquareLoss,
+    EasyLoss,
     ProportionLoss,
     bag_means,
     bound_optimum,
@@ -18,10 +21,8 @@ from llpgan.deep.losses.bag_losses import (
     saturating_loss,
     undo_bound,
 )
-from llpgan.deep.losses.counts import CountLoss
 from llpgan.deep.losses.moments import MomentLoss
 from llpgan.deep.losses.self_labels import AssignmentLoss, TransportLoss
-from llpgan.deep.losses.squares import DebiasedSquareLoss, EasyLoss
 
 __all__ = [
     "PROPORTION_LOSSES",

@@ -1,9 +1,11 @@
-"""The losses of the paper on bags and on generated instances, one pure function per equation."""
+"""Losses of bags: of their mean predictions, of the counts of their classes, and of squared differences."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from math import log
 from typing import ClassVar, Self
 
 import numpy as np
@@ -13,6 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from llpgan.bags.known_shares import KnownShares
+from llpgan.utils.arrays import is_finite_number, require
 
 _NEGLIGIBLE = 80.0
 NEVER = -1e30  # the log of a probability of zero; finite, so that it has a gradient, which is zero
@@ -583,3 +586,278 @@ def subset_losses(log_means: Tensor, within: Tensor) -> Tensor:
     left_out = outside & ~outside.all(1, keepdim=True)
     log_mass = log_means.masked_fill(left_out, -torch.inf).logsumexp(1, keepdim=True)
     return -(within.nan_to_num() * (log_means - log_mass)).sum(1)
+
+
+HEADS = ("softmax", "sigmoid")
+MOST_CELLS = 2e8  # of m² K, for m instances and K classes; they take 200 MB
+
+
+@dataclass(frozen=True)
+class CountLoss(BagLoss):
+    """:func:`count_loss` with its settings.
+
+    Parameters
+    ----------
+    heads : {"softmax", "sigmoid"}
+        Whether the classes of an instance exclude each other, or each is predicted by itself, as LLP-PVC does.
+    """
+
+    heads: str = "softmax"
+
+    grows_with_bags: ClassVar[bool] = True
+    needs_whole_bags: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        require(self.heads in HEADS, "heads", self.heads, f"one of {', '.join(HEADS)}")
+
+    def largest_bag(self, n_classes: int) -> int:
+        """See :class:`BagLoss`."""
+        return largest_bag(n_classes)
+
+    def __call__(
+        self, logits: Tensor, bag_index: Tensor, proportions: Tensor, full_sizes: Tensor | None = None
+    ) -> Tensor:
+        """See :func:`count_loss`."""
+        refuse_samples(full_sizes, "the count likelihood")
+        return count_loss(logits, bag_index, proportions, self.heads)
+
+
+def count_loss(logits: Tensor, bag_index: Tensor, proportions: Tensor, heads: str = "softmax") -> Tensor:
+    """−mean_i Σ_k log P(S_ik = m_i p_ik), where S_ik is the number of members of class k, Poisson–binomial.
+
+    Parameters
+    ----------
+    logits, bag_index, proportions
+        As in :class:`~llpgan.deep.losses.bag_losses.BagLoss`. m·p is rounded by largest remainder where it is
+        not whole.
+    heads : {"softmax", "sigmoid"}
+        f_k = softmax(logits)_k; or σ(logit_k − log(K − 1)), which is 1/K where all logits are zero.
+
+    Returns
+    -------
+    Tensor without dimensions
+
+    References
+    ----------
+    Shukla, Zeng, Ahmed and Van den Broeck, "A unified approach to count-based weakly supervised learning", 2023.
+
+    Examples
+    --------
+    Two members, one of them of the first class: the chance of that is 1/2 if nothing is known of either.
+
+    >>> round(count_loss(torch.zeros(2, 2), torch.tensor([0, 0]), torch.tensor([[0.5, 0.5]])).item(), 4)  # 2 log 2
+    1.3863
+    """
+    sizes = bag_sizes(bag_index, len(proportions))
+    _refuse_large(sizes, logits.shape[1])
+    members = logits[torch.argsort(bag_index, stable=True)]
+    if heads == "softmax":
+        log_is, log_is_not = members.log_softmax(1), log_of_rest(members)
+    else:
+        odds = members - log(max(logits.shape[1] - 1, 1))
+        log_is, log_is_not = F.logsigmoid(odds), F.logsigmoid(-odds)
+    counts = whole_counts(proportions, sizes)
+    return -log_count_probability(log_is, log_is_not, sizes, counts).sum(1).mean()
+
+
+def log_count_probability(log_is: Tensor, log_is_not: Tensor, sizes: Tensor, counts: Tensor) -> Tensor:
+    """log P(S_ik = counts_ik), S_ik the number of successes among a bag's independent members.
+
+    Parameters
+    ----------
+    log_is, log_is_not : Tensor of shape (n_instances, n_classes)
+        Log probabilities that a member is of a class, and that it is not; members are sorted by bag.
+    sizes : Tensor of shape (n_bags,)
+        How many members each bag has.
+    counts : Tensor of shape (n_bags, n_classes)
+        Whole numbers.
+
+    Returns
+    -------
+    Tensor of shape (n_bags, n_classes)
+
+    Notes
+    -----
+    Laws of single members are convolved in pairs, level by level, in log space: O(m²), without cancellation or
+    underflow. The last convolution is computed at the wanted count alone.
+    """
+    laws = torch.stack([log_is_not, log_is], 2)
+    nodes = sizes
+    for left, right, halved in merges(sizes, until=2):
+        laws, nodes = _convolve(*_both(laws, left, right)), halved
+    start = nodes.cumsum(0) - nodes
+    second = torch.where(nodes == 2, start + 1, len(laws))
+    one, other = _both(laws, start, second)
+    rest = counts[:, :, None] - torch.arange(one.shape[2], device=counts.device)
+    return log_sum(one + _gather_counts(other, rest), 2)
+
+
+def largest_bag(n_classes: int) -> int:
+    """The size of the largest bag whose likelihood fits in memory."""
+    return int((MOST_CELLS / n_classes) ** 0.5)
+
+
+def _refuse_large(sizes: Tensor, n_classes: int) -> None:
+    if (size := int(sizes.max())) > (most := largest_bag(n_classes)):
+        raise ValueError(
+            f"bag {int(sizes.argmax())} of the step has {size} instances; the count likelihood of {n_classes} "
+            f"classes is for bags of up to {most}: use proportion_loss='moments' for larger ones"
+        )
+
+
+def _both(laws: Tensor, left: Tensor, right: Tensor) -> tuple[Tensor, Tensor]:
+    """The laws at two lists of places; after the last comes the law of no members."""
+    nobody = torch.full_like(laws[:1], NEVER)
+    nobody[..., 0] = 0.0
+    known = torch.cat([laws, nobody])
+    return known[left], known[right]
+
+
+def _convolve(one: Tensor, other: Tensor) -> Tensor:
+    """The law of the sum: (nodes, classes, n) and the same to (nodes, classes, 2 n − 1)."""
+    n = one.shape[2]
+    windows = F.pad(other.flip(2), (n - 1, n - 1), value=NEVER).unfold(
+        2, n, 1
+    )  # the sum's counts from the top down
+    return log_sum(one[:, :, None, :] + windows, 3).flip(2)
+
+
+def _gather_counts(laws: Tensor, counts: Tensor) -> Tensor:
+    """log P(S = count) for (nodes, classes, any number) of counts; never where there is no such count."""
+    n = laws.shape[2]
+    found = laws.gather(2, counts.clamp(0, n - 1))
+    return torch.where((counts >= 0) & (counts < n), found, NEVER)
+
+
+_NEAR_ONE = 0.01  # as near as the sum of shares must be
+
+
+@dataclass(frozen=True)
+class DebiasedSquareLoss(BagLoss):
+    """:func:`debiased_square_loss` as a proportion loss; a step needs two bags or more."""
+
+    fewest_bags: ClassVar[int] = 3  # an epoch dealt to steps of up to three leaves none with a single bag
+    grows_with_bags: ClassVar[bool] = True
+    needs_whole_bags: ClassVar[bool] = True
+
+    def __call__(
+        self, logits: Tensor, bag_index: Tensor, proportions: Tensor, full_sizes: Tensor | None = None
+    ) -> Tensor:
+        """See :func:`debiased_square_loss`."""
+        refuse_samples(full_sizes, "the debiased square loss")
+        return debiased_square_loss(logits, bag_index, proportions)
+
+
+def debiased_square_loss(logits: Tensor, bag_index: Tensor, proportions: Tensor) -> Tensor:
+    """DSQ: mean_i [m_i ‖d_i‖² − (m_i − 1) d_i · d̄_(i)] with d_i = p̄_i − p_i, and d̄_(i) the mean of the others.
+
+    For bags of independent members its expectation is that of ‖f(x) − y‖² of single instances: m ‖d‖² exceeds it
+    by (m − 1)‖E f − π‖², which the product of two bags' differences estimates without bias. The published method
+    keeps a moving average of E f instead; with the other bags of the step nothing has to be kept.
+
+    Parameters
+    ----------
+    logits, bag_index, proportions
+        As in :class:`~llpgan.deep.losses.bag_losses.BagLoss`; two bags or more.
+
+    Returns
+    -------
+    Tensor without dimensions
+        May be negative, since what is subtracted is an estimate.
+
+    Examples
+    --------
+    Bags of one are labels, and the loss is the squared error:
+
+    >>> labels = torch.tensor([[1.0, 0.0], [0.0, 1.0]])
+    >>> debiased_square_loss(torch.zeros(2, 2), torch.tensor([0, 1]), labels).item()
+    0.5
+    """
+    n_bags = len(proportions)
+    if n_bags < 2:
+        raise ValueError("the debiased square loss compares the bags of a step: set bags_per_step to 3 or more")
+    sizes = bag_sizes(bag_index, n_bags).to(logits.dtype)[:, None]
+    gaps = bag_means(logits.softmax(1), bag_index, n_bags) - proportions
+    of_others = (gaps.sum(0) - gaps) / (n_bags - 1)
+    return (sizes * gaps.square() - (sizes - 1) * gaps * of_others).sum(1).mean()
+
+
+@dataclass(frozen=True)
+class EasyLoss(BagLoss):
+    """:func:`easy_square_loss` with its settings.
+
+    Parameters
+    ----------
+    instance_loss : {"square"}
+        EasyLLP can be written for any loss of instances. Its weights are negative for some classes, so that a loss
+        without an upper bound, as the cross-entropy, has no lower bound once weighted, and training diverges.
+    prior : tuple of float, optional
+        π, the overall share of each class. None until the estimator fills in that of its bags.
+    """
+
+    instance_loss: str = "square"
+    prior: tuple[float, ...] | None = None
+
+    grows_with_bags: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if self.instance_loss != "square":
+            raise ValueError(
+                f"instance_loss={self.instance_loss!r}: EasyLLP's negative weights make every loss but 'square' "
+                "unbounded below, and training diverges: give 'square'"
+            )
+        if self.prior is not None:
+            are_shares = all(is_finite_number(share) and share >= 0 for share in self.prior)
+            sum_to_one = are_shares and abs(sum(self.prior) - 1) < _NEAR_ONE
+            require(sum_to_one, "prior", self.prior, "shares that sum to 1, or None for those of the bags")
+
+    def knowing(self, prior: tuple[float, ...]) -> Self:
+        """The loss with these overall class shares, unless it was given others."""
+        if self.prior is None:
+            return replace(self, prior=prior)
+        n_classes = len(prior)
+        require(len(self.prior) == n_classes, "prior", self.prior, f"one share for each of {n_classes} classes")
+        return self
+
+    def __call__(
+        self, logits: Tensor, bag_index: Tensor, proportions: Tensor, full_sizes: Tensor | None = None
+    ) -> Tensor:
+        """See :func:`easy_square_loss`."""
+        if self.prior is None:
+            raise ValueError("EasyLLP needs the overall shares of the classes: give prior")
+        prior = torch.tensor(self.prior, dtype=logits.dtype, device=logits.device)
+        return easy_square_loss(logits, bag_index, proportions, prior, full_sizes)
+
+
+def easy_square_loss(
+    logits: Tensor, bag_index: Tensor, proportions: Tensor, prior: Tensor, full_sizes: Tensor | None = None
+) -> Tensor:
+    """EasyLLP with the squared loss: the mean over bags and members of Σ_k w_ik ‖f(x) − e_k‖².
+
+    The weights w_i = m_i p_i − (m_i − 1) π sum to one, and are unbiased estimates of a member's label for bags
+    drawn at random. As f lies in the simplex, the loss is bounded.
+
+    Parameters
+    ----------
+    logits, bag_index, proportions, full_sizes
+        As in :class:`~llpgan.deep.losses.bag_losses.BagLoss`. A sample keeps the weights of its bag.
+    prior : Tensor of shape (n_classes,)
+        π.
+
+    Returns
+    -------
+    Tensor without dimensions
+        May be negative, as weights may.
+
+    References
+    ----------
+    Busa-Fekete, Choi, Dick, Gentile and Munoz Medina, "Easy learning from label proportions", 2023.
+    """
+    n_bags = len(proportions)
+    sizes = bag_sizes(bag_index, n_bags) if full_sizes is None else full_sizes
+    sizes = sizes.to(logits.dtype)[:, None]
+    weights = sizes * proportions - (sizes - 1) * prior
+    posterior = logits.softmax(1)
+    lengths = bag_means(posterior.square(), bag_index, n_bags)
+    means = bag_means(posterior, bag_index, n_bags)
+    return (lengths - 2 * weights * means).sum(1).mean() + weights.sum(1).mean()

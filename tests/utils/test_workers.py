@@ -7,7 +7,7 @@ import weakref
 
 import pytest
 
-from llpgan.utils.prefetch import prefetch
+from llpgan.utils.workers import prefetch
 
 
 def readers():
@@ -77,7 +77,7 @@ def test_the_thread_ends_when_the_consumer_stops():
 
 LEFT = """
 import atexit, itertools, sys, threading
-from llpgan.utils.prefetch import prefetch
+from llpgan.utils.workers import prefetch
 
 atexit.register(lambda: print([thread.name for thread in threading.enumerate()]))
 sys.kept = prefetch(itertools.count())  # until the very end, as the traceback of an error keeps it
@@ -117,7 +117,7 @@ def test_a_depth_of_nothing_is_refused():
 
 NESTED = """
 import time
-from llpgan.utils.prefetch import prefetch
+from llpgan.utils.workers import prefetch
 
 def read():
     for i in range(99):

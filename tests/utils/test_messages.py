@@ -6,7 +6,7 @@ import pytest
 
 import llpgan
 from llpgan.methods import METHODS
-from llpgan.utils.docs import fill_docstring
+from llpgan.utils.messages import fill_docstring
 
 
 class Base:
