@@ -176,7 +176,7 @@ def test_long_names_are_not_cut(tmp_path, monkeypatch, capsys):
             "all outcomes are left out (--exclude): at least one must remain",
         ),
         (["--remainder", "dem"], "'dem' is no name for one more outcome: choose another (--remainder)"),
-        (["--remainder", ""], "'' is no name for one more outcome"),
+        (["--remainder", ""], "--remainder is an empty text: a name would be right"),
         (["--outcomes", "dem,dem"], "--outcomes names a column twice"),
         (["people.csv"], "there is one table, precincts.tab, and no model"),
     ],

@@ -190,7 +190,7 @@ def test_overall_shares_know_no_instance(bags):
         ({"methods": ["SVM"]}, "there is no method 'SVM': name some of DLLP"),
         ({"methods": []}, "no method to compare"),
         ({"methods": ["MeanMap", MeanMap()]}, "the same method is given twice"),
-        ({"score": "accuracy"}, "score='accuracy': must be one of cross_entropy"),
+        ({"score": "accuracy"}, "score must be one of cross_entropy"),
         ({"n_jobs": 0}, "n_jobs must not be 0"),
         ({"cv": 11}, "11 folds of 10 bags"),
     ],

@@ -84,7 +84,7 @@ WRONG = {
         {},
         "no table of the columns 'b' and 'c': all pairs",
     ),
-    "no class": (cells(), {"classes": ["no"]}, "at least two classes"),
+    "no class": (cells(), {"classes": ["no"]}, "classes must be at least two names"),
     "no such class": (cells(), {"classes": ["no", "maybe"]}, "no column 'maybe'"),
     "an empty class": (cells(yes=[0, 0]), {}, "class 'yes': its counts sum to 0"),
     "negative noise": (cells(), {"sd": -1}, "sd must be a number that is not negative"),

@@ -56,6 +56,25 @@ def test_a_store_leaves_out_the_same_rows():
     assert stored.sizes.tolist() == [2, 2]
 
 
+def test_every_command_reads_proportions_in_long_form(capsys, tmp_path):
+    towns = ["state,side,share", "Iowa,no,0.2", "Iowa,yes,0.8", "Ohio,no,0.5", "Ohio,yes,0.49"]
+    (tmp_path / "results.csv").write_text("\n".join(towns))
+    (tmp_path / "people.csv").write_text(PEOPLE.replace("bad", "33"))
+    words = ["people.csv", "--bag", "state", "--proportions", "results.csv", "--unmatched", "drop"]
+    words += ["--long", "side,share", "--tolerance", "0.02"]
+    assert main.main(["fit", *words, "--method", "MeanMap", "--columns.drop", "vote", "--report", "false"]) == 0
+    commands = {"evaluate": [], "conformalize": ["--out", "s"], "shares": ["--by", "vote"], "monitor": []}
+    for command, more in {**commands, "suggest": ["--budget", "1"]}.items():
+        assert main.main([command, "model", *words, *more]) != 2, capsys.readouterr().err
+        said = capsys.readouterr().err
+        assert "left out: 3 rows" in said, command
+        assert "sum to 0.99" not in said, command
+    model = load("model")
+    options = {"bag": "state", "proportions": "results.csv", "long": ["side", "share"], "unmatched": "drop"}
+    with pytest.warns(UserWarning, match="left out"):
+        assert shares_by(model, "people.csv", "vote", **options).sizes.sum() == 4
+
+
 def test_messages_count_the_rows_of_the_file():
     people = PEOPLE.replace("Iowa,18", "Iowa,")
     with open("people.csv", "w") as file:  # noqa: PTH123
@@ -100,6 +119,7 @@ def test_every_command_with_bags_leaves_such_rows_out(capsys, tmp_path):
         "monitor": ["--history", "history.jsonl"],
         "conformalize": ["--out", "with_sets"],
         "shares": ["--by", "vote"],
+        "suggest": ["--budget", "4"],
     }
     for command, more in commands.items():
         capsys.readouterr()
@@ -109,8 +129,8 @@ def test_every_command_with_bags_leaves_such_rows_out(capsys, tmp_path):
         said = capsys.readouterr()
         assert "left out: 3 rows of people.csv" in said.err, command
         assert command != "evaluate" or "4 rows" in said.out
-    assert main.main(["suggest", "model", *bags]) == 1
-    assert "unmatched" not in capsys.readouterr().err
+    suggested = (tmp_path / "to_label.csv").read_text().splitlines()[1:]
+    assert sorted(int(line.split(",")[0]) for line in suggested) == [0, 2, 4, 6]  # rows of the file
     model = load("model")
     options = {"bag": "state", "proportions": "results.csv", "unmatched": "drop"}
     with pytest.warns(UserWarning, match="left out: 3 rows"):

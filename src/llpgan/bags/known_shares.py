@@ -418,7 +418,7 @@ def parse_known_shares(
     return interval_middles(lower, upper), KnownShares(lower, upper, None, sizes)
 
 
-def refuse_beside_within(given: Table | None, noise: Table | None, *, partial: bool) -> None:
+def refuse_beside_within(given: Any, noise: Any, *, partial: bool) -> None:
     """Refuse shares within subsets together with another way of saying less than all shares."""
     if partial:
         raise ValueError(

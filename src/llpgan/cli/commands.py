@@ -30,7 +30,7 @@ from llpgan.persistence.onnx import to_onnx
 from llpgan.report.content import make_mosaics
 from llpgan.report.page import saved_pages
 from llpgan.report.text import format_percent
-from llpgan.tables import TableEncoder, open_stream
+from llpgan.tables import TableEncoder, TableSpec, open_stream
 from llpgan.tables.backbones import LITES, WORDLLAMA
 from llpgan.tables.embedding import FeatureEncoder, Text
 from llpgan.tables.read import missing_column_error
@@ -81,13 +81,14 @@ def embed(
     """
     if not out.lower().endswith(".parquet"):
         raise ValueError(f"{out}: features are written to a file that ends in .parquet")
-    stream = open_stream(data, [text] if text else [])
     if text is not None and image is not None:
         raise ValueError("features are of texts (text) or of images (image): leave one of them out")
     if text is not None and image_size is not None:
         raise ValueError("texts have no size: leave out the size of images (image_size)")
     if text is not None and mirror is not None:
         raise ValueError("texts have no mirror image: leave it out (mirror)")
+    TableSpec(features=features, text=text, image=image, image_size=image_size)
+    stream = open_stream(data, [text] if text else [])
     if text is not None and text not in stream.schema.names:
         raise ValueError(f"text: {missing_column_error(stream.name, text, stream.schema.names)}")
     image = image or stream.image

@@ -30,6 +30,7 @@ from llpgan.evaluation.compare import (
     as_markdown,
     as_table,
     candidates,
+    check_comparison,
     default_candidates,
     run_trial,
 )
@@ -44,6 +45,7 @@ from llpgan.report.page import saved_pages
 from llpgan.tables import TableSpec
 from llpgan.tables.build import read_bags
 from llpgan.utils.files import (
+    check_endings,
     claim_folder,
     output_if_named,
     refuse_input,
@@ -123,6 +125,10 @@ def compare(
     folder, inputs = Path(out), refuse_tables_in(data, tables)
     if cv < 2:
         raise ValueError(f"--cv must be a number of folds from 2 on, got {cv}")
+    check_comparison(score, n_jobs, time_limit)
+    if methods is not None:
+        candidates(methods, random_state)
+    spec = TableSpec(**tables)
     refuse_within(html, folder / "model", "html")
     with (
         claim_folder(folder / "model", MODEL_FOLDER, overwrite=overwrite, inputs=inputs),
@@ -130,12 +136,13 @@ def compare(
     ):
         for path in (folder / "rows.jsonl", *_results(folder)):
             refuse_same_outputs({"html": html, "out": path})
+        check_endings(html=(html, ".html"))
         for path in _results(folder):
             _refuse_others(path)
             refuse_input(path, inputs)
             remove_leftovers(path, only_writer=True)
         console = make_console(stderr=True)
-        bags, kept = read_bags(data, TableSpec(**tables))
+        bags, kept = read_bags(data, spec)
         console.print(f"{data}: {describe_bags(bags)}")
         console.print(describe_origin(data, bags, tables))
         path_of_rows = folder / "rows.jsonl"

@@ -1,7 +1,7 @@
 """``llpgan conformalize``, ``monitor`` and ``suggest``: a model in use."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -14,8 +14,9 @@ from rich.table import Table
 from llpgan.bags import Bags
 from llpgan.cli.console import make_console
 from llpgan.cli.evaluate import score_on_bags
-from llpgan.cli.fit import find_weight, open_model, read_instances
+from llpgan.cli.fit import BAG_OPTIONS, load_model, open_model_rows, read_instances, refuse_tables_in
 from llpgan.cli.main import make_visible
+from llpgan.cli.options import passes_on
 from llpgan.evaluation import MonitorReport, PredictionSets, read_history, suggest_labels
 from llpgan.evaluation import monitor as compare_with_reference
 from llpgan.evaluation.sets import SetLevel
@@ -25,9 +26,7 @@ from llpgan.persistence.model import CARD, MODEL_FOLDER, REPORT, SETS_PAGE, file
 from llpgan.report import monitor_page
 from llpgan.report.text import format_percent, format_percent_interval
 from llpgan.tables import Rows, TableSpec, shared_bags
-from llpgan.tables.build import DROP_UNMATCHED, matched_rows
 from llpgan.tables.columns import plain_values
-from llpgan.tables.spec import check_names
 from llpgan.utils.arrays import check_between_0_and_1
 from llpgan.utils.files import (
     check_endings,
@@ -38,15 +37,12 @@ from llpgan.utils.files import (
 )
 
 
+@passes_on(Bags.from_tables, only=BAG_OPTIONS)
 def conformalize(
     model: str,
     data: str,
     *,
-    bag: str | Sequence[str] | None = None,
-    proportions: str | None = None,
-    counts: str | None = None,
     weight: str | None = None,
-    unmatched: Literal["error", "drop"] = "error",
     score: Literal["probability", "cumulative"] = "probability",
     by_class: bool = False,
     worst_case: bool = False,
@@ -56,6 +52,7 @@ def conformalize(
     resize: bool = False,
     out: str | None = None,
     overwrite: bool = False,
+    **tables: Any,
 ) -> PredictionSets:
     """Add prediction sets to a saved model, from bags that it was not trained on.
 
@@ -68,17 +65,9 @@ def conformalize(
         The folder of a saved model.
     data : str
         A file like that of the training, with rows of held-out bags.
-    bag : str or sequence of str, default=None
-        The column or columns that say which bag a row belongs to.
-    proportions : str, default=None
-        A table with one row per bag: the columns of the bag, and one column per class.
-    counts : str, default=None
-        A table like ``proportions`` that holds counts.
     weight : str, default=None
         The column that says how much each row counts, such as survey weights. None means the one that
         ``llpgan fit`` learned with, if any.
-    unmatched : {"error", "drop"}, default="error"
-        What to do with rows of bags without proportions: drop leaves them out and notes how many there were.
     score : {"probability", "cumulative"}, default="probability"
         probability gives the smallest sets; cumulative gives larger sets to rows that are hard to classify.
     by_class : bool, default=False
@@ -98,6 +87,8 @@ def conformalize(
         The folder for the new model. None means that the given one is replaced, which needs ``--overwrite``.
     overwrite : bool, default=False
         Replace a model that is there.
+    **tables : dict
+        The parameters of Bags.from_tables that describe the proportions of bags.
 
     Examples
     --------
@@ -105,12 +96,11 @@ def conformalize(
     """
     if out is None and not overwrite:
         raise ValueError(f"{model} would be replaced: name a folder (out), or allow it (overwrite)")
-    target, ids = Path(model if out is None else out), _check_bag(bag, proportions, counts)
+    target, spec = Path(model if out is None else out), _make_spec(weight, tables)
     kept = {name: Path(model, name) for name in (REPORT, CARD)}
-    with claim_folder(target, MODEL_FOLDER, overwrite=overwrite, inputs=[data, proportions, counts]):
-        loaded, rows = open_model(model, data, image, resize, ids=ids)
-        given: dict[str, Any] = {"bag": bag, "proportions": proportions, "counts": counts, "weight": weight}
-        bags = _encode_bags(loaded, rows, **given, unmatched=unmatched)
+    with claim_folder(target, MODEL_FOLDER, overwrite=overwrite, inputs=refuse_tables_in(data, tables)):
+        loaded = load_model(model, image, resize)
+        bags = _encode_bags(loaded, *open_model_rows(loaded, data, spec))
         if recalibrate is not None:
             every_second = list(range(0, bags.n_bags, 2))
             loaded.recalibrate(bags.take_bags(every_second), kind=recalibrate, random_state=random_state)
@@ -140,15 +130,12 @@ def _show_levels(levels: Sequence[SetLevel], bags: Bags) -> None:
     make_console().print(table)
 
 
+@passes_on(Bags.from_tables, only=BAG_OPTIONS)
 def monitor(
     model: str,
     data: str,
     *,
-    bag: str | Sequence[str] | None = None,
-    proportions: str | None = None,
-    counts: str | None = None,
     weight: str | None = None,
-    unmatched: Literal["error", "drop"] = "error",
     history: str = "history.jsonl",
     coverage: float = 0.9,
     level: float = 0.05,
@@ -157,6 +144,7 @@ def monitor(
     resize: bool = False,
     html: str | None = None,
     overwrite: bool = False,
+    **tables: Any,
 ) -> MonitorReport:
     """Compare new bags of a model in use with those of the time when it was put to use.
 
@@ -170,17 +158,9 @@ def monitor(
         The folder of a saved model.
     data : str
         A file like that of the training, with rows of new bags.
-    bag : str or sequence of str, default=None
-        The column or columns that say which bag a row belongs to.
-    proportions : str, default=None
-        A table with one row per bag: the columns of the bag, and one column per class.
-    counts : str, default=None
-        A table like ``proportions`` that holds counts.
     weight : str, default=None
         The column that says how much each row counts, such as survey weights. None means the one that
         ``llpgan fit`` learned with, if any.
-    unmatched : {"error", "drop"}, default="error"
-        What to do with rows of bags without proportions: drop leaves them out and notes how many there were.
     history : str, default="history.jsonl"
         The file of JSON lines that holds the reference and all looks.
     coverage : float, default=0.9
@@ -197,12 +177,14 @@ def monitor(
         A file (.html) for a page with the course over time.
     overwrite : bool, default=False
         Replace the page if it is there. The history is always added to.
+    **tables : dict
+        The parameters of Bags.from_tables that describe the proportions of bags.
 
     Examples
     --------
     llpgan monitor model new_rows.csv --bag box --proportions new_boxes.csv --history history.jsonl
     """
-    inputs = [data, proportions, counts, *files_of_model(model)]
+    inputs = [*refuse_tables_in(data, tables), *files_of_model(model)]
     if html is not None and Path(html).suffix.lower() != ".html":
         raise ValueError(f"{html}: the page is written to a file that ends in .html (html)")
     if Path(history).exists() and not Path(history).is_file():
@@ -210,13 +192,12 @@ def monitor(
     refuse_input(Path(history), inputs)
     check_between_0_and_1(coverage, "coverage", such_as=0.9)
     check_between_0_and_1(level, "level", such_as=0.05)
-    ids = _check_bag(bag, proportions, counts)
+    spec = _make_spec(weight, tables)
     if os.path.lexists(history):
         read_history(history)  # a damaged line is an error before work starts
     with output_if_named(html, overwrite=overwrite, inputs=inputs) as page:
-        loaded, rows = open_model(model, data, image, resize, ids=ids)
-        given: dict[str, Any] = {"bag": bag, "proportions": proportions, "counts": counts, "weight": weight}
-        bags = _encode_bags(loaded, rows, **given, unmatched=unmatched)
+        loaded = load_model(model, image, resize)
+        bags = _encode_bags(loaded, *open_model_rows(loaded, data, spec))
         found = compare_with_reference(
             loaded, bags, history=history, coverage=coverage, level=level, random_state=random_state
         )
@@ -227,21 +208,22 @@ def monitor(
     return found
 
 
+@passes_on(Bags.from_tables, only=BAG_OPTIONS)
 def suggest(
     model: str,
     data: str,
     *,
-    bag: str | Sequence[str] | None = None,
-    proportions: str | None = None,
-    counts: str | None = None,
     weight: str | None = None,
     budget: int = 50,
     strategy: Literal["variance", "uncertainty", "random"] = "variance",
     label: str | None = None,
     keep: Sequence[str] = (),
     random_state: int = 0,
+    image: str | None = None,
+    resize: bool = False,
     out: str = "to_label.csv",
     overwrite: bool = False,
+    **tables: Any,
 ) -> list[int]:
     """List the rows whose labels would help most.
 
@@ -251,12 +233,6 @@ def suggest(
         The folder of a saved model.
     data : str
         The table of rows.
-    bag : str or sequence of str, default=None
-        The column or columns that say which bag a row belongs to.
-    proportions : str, default=None
-        A table with one row per bag: the columns of the bag, and one column per class.
-    counts : str, default=None
-        A table like ``proportions`` that holds counts.
     weight : str, default=None
         The column that says how much each row counts, such as survey weights. None means the one that
         ``llpgan fit`` learned with, if any.
@@ -271,34 +247,41 @@ def suggest(
         The columns of the data to copy, such as id.
     random_state : int, default=0
         The seed.
+    image : str, default=None
+        The column that holds the paths of images. None means the same name as in the training.
+    resize : bool, default=False
+        Resize images to the size of the training images.
     out : str, default="to_label.csv"
         The file (.csv) for the rows: their positions from 0, the most helpful first, and their probabilities.
     overwrite : bool, default=False
         Replace a file that is there.
+    **tables : dict
+        The parameters of Bags.from_tables that describe the proportions of bags.
 
     Examples
     --------
     llpgan suggest model people.csv --bag state --proportions results.csv --budget 50 --keep id
     """
     check_endings(out=(out, ".csv"))
-    ids = _check_bag(bag, proportions, counts)
+    spec = _make_spec(weight, tables, label)
     if budget < 1:
         raise ValueError(f"--budget must be a number of rows from 1 on, got {budget}")
-    inputs = [data, proportions, counts, *files_of_model(model)]
+    inputs = [*refuse_tables_in(data, tables), *files_of_model(model)]
     with output_file(Path(out), overwrite=overwrite, inputs=inputs) as aside:
-        loaded, rows = open_model(model, data, ids=ids)
+        loaded = load_model(model, image, resize)
+        rows, spec = open_model_rows(loaded, data, spec)
         kept = {name: plain_values(rows.column(name)) for name in keep}
         classes = [f"p_{name}" for name in loaded.classes_.tolist()]
         if clash := kept.keys() & {"row", *classes}:
             raise ValueError(f"column {min(clash)!r} cannot be copied: the file has one of that name (keep)")
         labels = None if label is None else plain_values(rows.column(label))
-        bags = _encode_bags(loaded, rows, bag=bag, proportions=proportions, counts=counts, weight=weight)
+        bags = _encode_bags(loaded, rows, spec)
         is_known = [] if labels is None else [value not in (None, "") for value in labels.to_pylist()]
         known = np.flatnonzero(is_known)
         found = suggest_labels(loaded, bags, budget, strategy=strategy, labelled=known, random_state=random_state)
         places = found.rows.tolist()
         probabilities = loaded.predict_encoded(bags.instances[found.rows])
-        columns = {"row": pa.array(places)} | {
+        columns = {"row": pa.array([rows.number(place) for place in places])} | {
             name: values.take(pa.array(places)) for name, values in kept.items()
         }
         columns |= dict(zip(classes, map(pa.array, probabilities.T), strict=True))
@@ -307,19 +290,18 @@ def suggest(
     return places
 
 
-def _check_bag(bag: str | Sequence[str] | None, *tables: str | None) -> Sequence[str]:
-    """The columns of the bag; they and a table of the bags must be named."""
-    if bag is None:
+def _make_spec(weight: str | None, tables: Mapping[str, Any], label: str | None = None) -> TableSpec:
+    """The columns of the bag, and a table of the bags; both must be named."""
+    if tables.get("bag") is None:
         raise ValueError("nothing tells the bag of a row: name its column (bag)")
-    if not any(tables):
+    spec = TableSpec(**tables, weight=weight, label=label)
+    if not spec.tables_of_bags:
         raise ValueError("nothing tells the shares of the bags: name a table of them (proportions) or (counts)")
-    return check_names(bag, "bag")
+    return spec
 
 
-def _encode_bags(model: LLPClassifier, rows: Rows, weight: str | None, **tables: Any) -> Bags:
+def _encode_bags(model: LLPClassifier, rows: Rows, spec: TableSpec) -> Bags:
     """The bags of a table, encoded as in the training of the model."""
-    spec = TableSpec(**tables, weight=find_weight(model, rows, weight))
     features = None if model.encoder_ is None else model.encoder_.features
-    rows = matched_rows(rows, model.classes_, spec)
-    bags = shared_bags(rows, model.classes_, spec, DROP_UNMATCHED if "unmatched" in tables else "")
+    bags = shared_bags(rows, model.classes_, spec)
     return replace(bags, instances=read_instances(model, rows), features=features, encoder=model.encoder_)

@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from rich.table import Table
@@ -14,10 +14,12 @@ from rich.text import Text
 from llpgan.bags import Bags
 from llpgan.cli.console import make_console
 from llpgan.cli.fit import (
+    BAG_OPTIONS,
+    check_predictions,
     describe_origin,
-    find_weight,
     labels_as_classes,
-    open_model,
+    load_model,
+    open_model_rows,
     read_instances,
     refuse_tables_in,
 )
@@ -59,8 +61,7 @@ from llpgan.report.text import (
     rates_by_class,
 )
 from llpgan.tables import Rows, TableSpec, label_values, shared_bags
-from llpgan.tables.build import matched_rows, row_weights
-from llpgan.tables.spec import check_names
+from llpgan.tables.build import row_weights
 from llpgan.utils.arrays import check_between_0_and_1
 from llpgan.utils.files import check_endings, output_if_named
 
@@ -129,26 +130,22 @@ class Evaluation:
         return {name: estimate for name, estimate in found.items() if estimate is not None}
 
 
+@passes_on(Bags.from_tables, only=(*BAG_OPTIONS, "partial", "within"))
 def evaluate(
     model: str,
     data: str,
     *,
     label: str | None = None,
     label_names: Sequence[str] = (),
-    bag: str | Sequence[str] | None = None,
-    proportions: str | None = None,
-    counts: str | None = None,
-    partial: bool = False,
-    within: bool = False,
     threshold: str | None = None,
     coverage: float | None = None,
     weight: str | None = None,
-    unmatched: Literal["error", "drop"] = "error",
     image: str | None = None,
     resize: bool = False,
     out: str | None = None,
     html: str | None = None,
     overwrite: bool = False,
+    **tables: Any,
 ) -> Evaluation:
     """Evaluate a saved model by labels of single rows, by proportions of bags, or by both.
 
@@ -162,16 +159,6 @@ def evaluate(
         The column that holds the true class of each row.
     label_names : sequence of str, default=()
         The class of each value of the label, in the sorted order of the values, if they have other names.
-    bag : str or sequence of str, default=None
-        The column or columns that say which bag a row belongs to.
-    proportions : str, default=None
-        A table with one row per bag: the columns of the bag, and one column per class.
-    counts : str, default=None
-        A table like ``proportions`` that holds counts.
-    partial : bool, default=False
-        Whether an empty cell of ``proportions`` stands for a share that is not known.
-    within : bool, default=False
-        Whether the shares or counts of a bag with empty cells are those within the classes that are given.
     threshold : str, default=None
         The probability from which a class is predicted: a number for the second of two classes, such as 0.3, or
         classes with numbers, such as rare=0.2. None means that the most probable class is predicted.
@@ -180,8 +167,6 @@ def evaluate(
     weight : str, default=None
         The column that says how much each row counts, such as survey weights. None means the one that
         ``llpgan fit`` learned with, if any.
-    unmatched : {"error", "drop"}, default="error"
-        What to do with rows of bags without proportions: drop leaves them out and notes how many there were.
     image : str, default=None
         The column that holds the paths of images. None means the same name as in the training.
     resize : bool, default=False
@@ -192,6 +177,8 @@ def evaluate(
         A file (.html) for a page with charts and tables.
     overwrite : bool, default=False
         Replace files that are there.
+    **tables : dict
+        The parameters of Bags.from_tables that describe the proportions of bags.
 
     Examples
     --------
@@ -199,22 +186,20 @@ def evaluate(
     """
     if coverage is not None:
         check_between_0_and_1(coverage, "coverage", such_as=0.9)
-    read_threshold(threshold)  # an error before work starts
-    inputs = [data, proportions, counts, *files_of_model(model)]
+    spec, limits = TableSpec(**tables, label=label, weight=weight), read_threshold(threshold)
+    if label_names and label is None:
+        raise ValueError("names are given for labels (label_names), but no column of labels (label)")
+    if label is None and not spec.tables_of_bags:
+        raise ValueError("nothing to judge by: give a label, or a bag and its proportions or counts")
+    inputs = [*refuse_tables_in(data, tables), *files_of_model(model)]
     outputs = [output_if_named(path, overwrite=overwrite, inputs=inputs) for path in (out, html)]
     with outputs[0] as aside, outputs[1] as page:
         check_endings(out=(out, ".json"), html=(html, ".html"))
-        loaded, rows = open_model(model, data, image, resize, ids=() if bag is None else check_names(bag, "bag"))
-        spec = TableSpec(
-            bag=bag,
-            proportions=proportions,
-            counts=counts,
-            partial=partial,
-            within=within,
-            weight=find_weight(loaded, rows, weight),
-            unmatched=unmatched,
-        )
-        rows = matched_rows(rows, loaded.classes_, spec)
+        loaded = load_model(model, image, resize)
+        check_predictions(loaded, limits, coverage)
+        if label is not None:
+            refuse_learned(loaded, label)
+        rows, spec = open_model_rows(loaded, data, spec)
         found = score_model(loaded, rows, label, label_names, spec, coverage, threshold)
         _print_evaluation(found)
         if aside is not None:
@@ -238,15 +223,10 @@ def score_model(
 ) -> Evaluation:
     """The scores for which the truth is given."""
     by_bags = spec is not None and bool(spec.tables_of_bags)
-    if label is None and not by_bags:
-        raise ValueError("nothing to judge by: give a label, or a bag and its proportions or counts")
     truth = None
     if label is not None:
-        refuse_learned(model, label)
         truth = labels_as_classes(label_values(rows, label), model.classes_, label, label_names)
     bags = shared_bags(rows, model.classes_, spec) if spec is not None and by_bags else None
-    if coverage is not None:
-        model.require_sets().select_thresholds(coverage)
     weights = None if spec is None else row_weights(rows, spec.weight)
     instances = read_instances(model, rows)
     probabilities = model.predict_encoded(instances)

@@ -39,12 +39,13 @@ from llpgan.report.page import saved_pages
 from llpgan.report.text import format_percent
 from llpgan.tables import MarginalTables, Rows, RowStream, TableSpec, label_values, open_rows, open_stream
 from llpgan.tables.backbones import LITES, is_installed
-from llpgan.tables.build import read_bags
+from llpgan.tables.build import matched_rows, read_bags
 from llpgan.tables.embedding import FeatureEncoder
 from llpgan.tables.images import ImageEncoder
+from llpgan.tables.spec import check_names
 from llpgan.tables.store import store_tables
 from llpgan.tables.streams import count_parquet_rows
-from llpgan.utils.arrays import Array
+from llpgan.utils.arrays import Array, choose_classes
 from llpgan.utils.files import claim_folder, refuse_within
 from llpgan.utils.messages import format_seconds, warn_user
 from llpgan.utils.workers import is_first_process, run_on_cluster
@@ -94,20 +95,30 @@ def _match_values(found: Array, classes: Array, column: str, names: Sequence[str
     )
 
 
-def open_model(
-    model: str, data: str, image: str | None = None, resize: bool = False, ids: Sequence[str] = ()
-) -> tuple[LLPClassifier, Rows]:
-    """The model of a folder, and the rows of a file, read as in its training; ``ids`` say the bags."""
-    loaded = load_model(model, image, resize)
-    return loaded, open_rows(data, _text_columns(loaded), ids)
+#: The options of a command with a model that describe the tables of bags.
+BAG_OPTIONS = ("bag", "proportions", "counts", "long", "unmatched", "tolerance")
 
 
-def open_model_stream(
-    model: str, data: str, image: str | None = None, resize: bool = False
-) -> tuple[LLPClassifier, RowStream]:
-    """The same, where the rows come part after part."""
-    loaded = load_model(model, image, resize)
-    return loaded, open_stream(data, _text_columns(loaded))
+def open_model_rows(model: LLPClassifier, data: str, spec: TableSpec) -> tuple[Rows, TableSpec]:
+    """The rows of a file, read as in the training of the model, but those to drop; and the column of weights."""
+    rows = open_rows(data, _text_columns(model), spec.bag_ids)
+    spec = replace(spec, weight=find_weight(model, rows, spec.weight))
+    return matched_rows(rows, model.classes_, spec), spec
+
+
+def open_model_stream(model: LLPClassifier, data: str) -> RowStream:
+    """The rows of a file, read part by part as in the training of the model."""
+    return open_stream(data, _text_columns(model))
+
+
+def check_predictions(
+    model: LLPClassifier, threshold: float | Mapping[str, float] | None, coverage: float | None
+) -> None:
+    """Refuse thresholds of classes that the model does not have, and sets that it cannot give."""
+    n_classes = len(model.classes_)
+    choose_classes(np.full((1, n_classes), 1 / n_classes), model.classes_, threshold)
+    if coverage is not None:
+        model.require_sets().select_thresholds(coverage)
 
 
 def load_model(model: str, image: str | None, resize: bool) -> LLPClassifier:
@@ -236,6 +247,11 @@ def fit(
     refuse_idle_groups(by, report, tables)
     for setting in ("checkpoint", "tensorboard"):
         refuse_within(getattr(method, setting, None), Path(out), f"--method.{setting}")
+    if by:
+        check_names(by, "by")
+    if hold_out != 0 and not 0 < hold_out < 1:
+        raise ValueError(f"--hold_out is a share of the bags, between 0 and 1, got {hold_out:g}")
+    spec = TableSpec(**tables)
     if time_limit is not None and not time_limit > 0:
         raise ValueError(f"--time_limit is a number of seconds above 0, got {time_limit:g}")
     if time_limit is not None and method is not None:
@@ -245,10 +261,12 @@ def fit(
         return load(out)
     if workers is not None:
         raise ValueError("the number of workers is given (workers), but no cluster to start them on (cluster)")
+    if (check_machine := getattr(method, "check_machine", None)) is not None:
+        check_machine()
     console = make_console(stderr=True, quiet=not is_first_process())
     claim = claim_folder(Path(out), MODEL_FOLDER, overwrite=overwrite, inputs=refuse_tables_in(data, tables))
     with claim if is_first_process() else nullcontext():  # of several that train together, one writes
-        bags, kept = read_bags(data, TableSpec(**tables))
+        bags, kept = read_bags(data, spec)
         console.print(f"{data}: {describe_bags(bags)}")
         console.print(describe_origin(data, bags, tables))
         groups = read_groups(kept, by)
@@ -416,8 +434,6 @@ def split_rows(bags: Bags, hold_out: float, random_state: int) -> tuple[Bags, Ba
     """Bags to learn from, the share of them that is kept out, if any is, and the rows to learn from."""
     if hold_out == 0:
         return bags, None, slice(None)
-    if not 0 < hold_out < 1:
-        raise ValueError(f"--hold_out is a share of the bags, between 0 and 1, got {hold_out:g}")
     if bags.n_bags < 2:
         raise ValueError("--hold_out keeps bags out of training, and there is only one: leave it out")
     if is_stored(bags.instances):
@@ -567,11 +583,12 @@ def pairs(
     --------
     llpgan pairs report.csv --sd 20 --threshold 10 --C 0.3 --out model
     """
-    console = make_console(stderr=True)
+    console, method = make_console(stderr=True), MarginalLogistic(C=C, n_rows=n_rows, random_state=random_state)
+    method._validate_params()
     with claim_folder(Path(out), MODEL_FOLDER, overwrite=overwrite, inputs=[report, rows]):
         tables = MarginalTables.from_counts(report, classes=classes, sd=sd, threshold=threshold)
         console.print(f"{report}: {describe_tables(tables)}")
-        model = MarginalLogistic(C=C, n_rows=n_rows, random_state=random_state).fit_tables(tables, rows)
+        model = method.fit_tables(tables, rows)
         save(
             model,
             out,

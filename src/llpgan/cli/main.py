@@ -224,12 +224,10 @@ def _arguments(name: str, function: Callable[..., Any], words: list[str]) -> dic
         if isinstance(path, str):
             refuse_input(Path(path), configs)
     refuse_same_outputs(outputs)
-    for option, path in outputs.items():
-        if isinstance(path, str) and not path.strip():
-            raise ValueError(f"--{option} is an empty text: a path would be right")
-    for option in ("data", "model", "source", "report", "proportions", "counts"):
-        if arguments.get(option) == "":
-            raise ValueError(f"{option} is an empty text: a path would be right")
+    for option, value in arguments.items():
+        if isinstance(value, str) and not value.strip() and option != "keep":
+            kind = "name" if option in ("bag", "label", "weight", "image", "features", "remainder") else "path"
+            raise ValueError(f"{option} is an empty text: a {kind} would be right")
     seed = arguments.get("random_state")
     if seed is not None and not 0 <= seed <= _LARGEST_SEED:
         raise ValueError(f"--random_state must be a whole number from 0 to {_LARGEST_SEED}, got {seed}")

@@ -71,11 +71,14 @@ class Option:
         return read_names if get_args(kind)[0] is str else read_numbers
 
 
-def passes_on(function: Callable[..., Any], *but: str) -> Callable[[Command], Command]:
-    """Note on a command that its ``**keywords`` are those of a function; it supplies some of them itself."""
+def passes_on(
+    function: Callable[..., Any], *but: str, only: Sequence[str] | None = None
+) -> Callable[[Command], Command]:
+    """Note on a command that its ``**keywords`` are those of a function, all ``but`` some or ``only`` some."""
+    names = [name for name in signature(function).parameters if name not in but and name in (only or [name])]
 
     def noted(command: Command) -> Command:
-        setattr(command, _PASSED_ON, (function, but))
+        setattr(command, _PASSED_ON, (function, names))
         return command
 
     return noted
@@ -89,8 +92,8 @@ def collect_options(function: Callable[..., Any]) -> list[Option]:
     ['format', 'model', 'out', 'overwrite']
     """
     own = _own(function)
-    of, but = getattr(function, _PASSED_ON, (None, ()))
-    passed_on = [] if of is None else [replace(o, is_positional=False) for o in _own(of) if o.name not in but]
+    of, names = getattr(function, _PASSED_ON, (None, ()))
+    passed_on = [] if of is None else [replace(o, is_positional=False) for o in _own(of) if o.name in names]
     of_columns = [o for option in passed_on if Columns in option.kinds for o in _column_options(option.name)]
     plain = sorted((o for o in passed_on if Columns not in o.kinds), key=lambda o: o.name != "bag")
     without_name = [option for option in own if option.is_positional]
@@ -146,7 +149,10 @@ def read_names(value: Any) -> list[str] | None:
             raise OptionError(f"names are expected between commas, not {value!r}: {error}") from None
     elif not isinstance(value, Sequence):
         value = [value]
-    return [str(read_text(name)).strip() for name in value]
+    names = [str(read_text(name)).strip() for name in value]
+    if "" in names:
+        raise OptionError(f"a name is empty: names between commas would be right, not {','.join(names)!r}")
+    return names
 
 
 def read_numbers(value: Any, length: int | None = None) -> list[int] | None:

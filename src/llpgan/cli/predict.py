@@ -16,13 +16,14 @@ import pyarrow.parquet
 from rich.progress import track
 
 from llpgan.cli.console import make_console
-from llpgan.cli.fit import load_model, open_model_stream, read_instances
+from llpgan.cli.fit import check_predictions, load_model, open_model_stream, read_instances
 from llpgan.cli.options import read_names, read_threshold
 from llpgan.evaluation.sets import sets_as_text
 from llpgan.methods.base import LLPClassifier
 from llpgan.persistence.model import files_of_model
 from llpgan.tables import Rows, RowStream
 from llpgan.tables.columns import plain_values
+from llpgan.tables.read import missing_column_error
 from llpgan.tables.store import is_store, open_store
 from llpgan.tables.streams import list_parquet_files, split_by_file
 from llpgan.utils.arrays import check_between_0_and_1, choose_classes
@@ -126,7 +127,7 @@ def _predict_to_file(model: str, data: str, out: str, options: _Options, overwri
             raise ValueError(
                 f"{data} is a store: write its predictions to a folder, a name without an ending (out)"
             )
-        loaded, stream = open_model_stream(model, data, options.image, options.resize)
+        loaded, stream = _open_model(model, data, options)
         return write_tables(_predict_stream(loaded, stream, options), aside, writer)
 
 
@@ -158,6 +159,15 @@ def _predict_to_folder(model: str, data: str, out: str, options: _Options, n_job
         return sum(pa.parquet.read_metadata(aside / name).num_rows for name in names)
 
 
+def _open_model(model: str, data: str, options: _Options) -> tuple[LLPClassifier, RowStream]:
+    """The model and the stream of the rows, of which nothing is read if an option does not suit the model."""
+    loaded = load_model(model, options.image, options.resize)
+    check_predictions(loaded, options.threshold, options.coverage)
+    stream = open_model_stream(loaded, data)
+    _list_kept(stream, options.keep)
+    return loaded, stream
+
+
 def _divide_data(model: str, data: str, options: _Options) -> tuple[list[_Part], list[list[Any]]]:
     """The parts of the data, and names, sizes and times of files that change if the data do."""
     if is_store(data):
@@ -165,13 +175,14 @@ def _divide_data(model: str, data: str, options: _Options) -> tuple[list[_Part],
             raise ValueError(
                 f"{data} is a store, which has no columns of its rows: leave out (keep) (image) (resize)"
             )
+        check_predictions(load_model(model, None, False), options.threshold, options.coverage)
         bags = open_store(data)
         bounds = np.searchsorted(bags.starts, np.arange(0, len(bags.bag_index), _ROWS_A_PART))
         bounds = np.unique([*bounds.tolist(), bags.n_bags]).tolist()
         parts: list[_Part] = [_BagsOfStore(data, slice(*pair)) for pair in pairwise(bounds)]
         files = sorted(Path(data).iterdir())
     else:
-        _, stream = open_model_stream(model, data, options.image, options.resize)
+        _, stream = _open_model(model, data, options)
         files = list_parquet_files(Path(data))
         parts = [*split_by_file(data)] if files else [stream]
         files = files or [Path(data)]
@@ -198,15 +209,21 @@ def _load_model_once(model: str, digest: str, image: str | None, resize: bool) -
 
 def _predict_stream(model: LLPClassifier, stream: RowStream, options: _Options) -> Iterator[pa.Table]:
     """The predictions of all rows, part by part."""
-    is_name = options.keep in stream.schema.names  # which may have a comma
-    names = [options.keep] if is_name else read_names(options.keep or []) or []
-    kept = [*([stream.image] if stream.image else []), *names]
-    if options.coverage is not None:
-        model.require_sets().select_thresholds(options.coverage)
+    kept = [*([stream.image] if stream.image else []), *_list_kept(stream, options.keep)]
     return (
         predictions(model, rows, kept, options.coverage, options.threshold)
         for rows in stream.parts(model.instance_shape_)
     )
+
+
+def _list_kept(stream: RowStream, keep: str) -> list[str]:
+    """The columns to copy."""
+    is_name = keep in stream.schema.names  # which may have a comma
+    names = [keep] if is_name else read_names(keep or []) or []
+    for name in names:
+        if name not in stream.schema.names:
+            raise ValueError(f"keep: {missing_column_error(stream.name, name, stream.schema.names)}")
+    return names
 
 
 def _predict_store(model: LLPClassifier, part: _BagsOfStore, options: _Options) -> Iterator[pa.Table]:

@@ -4,17 +4,20 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.csv
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
+from llpgan.bags import Bags
 from llpgan.cli.console import make_console
-from llpgan.cli.fit import find_weight, open_model, read_instances
+from llpgan.cli.fit import BAG_OPTIONS, load_model, open_model_rows, read_instances, refuse_tables_in
+from llpgan.cli.options import passes_on
 from llpgan.ecological import GroupCounts, GroupShares, shares_from_counts
-from llpgan.ecological.cells import AGGREGATION_BIAS
+from llpgan.ecological.cells import AGGREGATION_BIAS, check_bias
+from llpgan.ecological.counts import check_columns
 from llpgan.ecological.model_shares import check_excluded, exclude_classes, shares_by_columns
 from llpgan.ecological.shares import POOLED_BIAS, group_text
 from llpgan.persistence.model import files_of_model
@@ -23,15 +26,15 @@ from llpgan.report.group_counts import CountsPage, list_shown_outcomes
 from llpgan.report.tables import format_possible_share
 from llpgan.report.text import format_percent
 from llpgan.tables import TableSpec
-from llpgan.tables.build import matched_rows
 from llpgan.tables.spec import check_names
 from llpgan.utils.files import check_endings, output_if_named
 
 _WIDEST = 1000  # characters of a table that is not shown on a terminal
-_ONLY_MODELS = ("by", "bag", "proportions", "counts", "weight", "image")
+_ONLY_MODELS = ("by", "bag", "proportions", "counts", "long", "weight", "image", "resize")
 _ONLY_COUNTS = ("groups", "outcomes", "unit", "remainder", "covariates", "aggregation_bias")
 
 
+@passes_on(Bags.from_tables, only=BAG_OPTIONS)
 def shares(
     source: str,
     data: str | None = None,
@@ -45,17 +48,14 @@ def shares(
     covariates: Sequence[str] = (),
     aggregation_bias: float | None = None,
     by: Sequence[str] = (),
-    bag: str | Sequence[str] | None = None,
-    proportions: str | None = None,
-    counts: str | None = None,
     weight: str | None = None,
-    unmatched: Literal["error", "drop"] = "error",
     image: str | None = None,
     resize: bool = False,
     out: str | None = None,
     differences: str | None = None,
     html: str | None = None,
     overwrite: bool = False,
+    **tables: Any,
 ) -> GroupShares:
     """Estimate the share of each outcome in each group, with 95 % intervals.
 
@@ -90,20 +90,11 @@ def shares(
         How far log odds ratios may be wrong because groups behave differently where they are many; it widens the
         intervals. None means 0.3, or 1 for units that may be of several districts.
     by : sequence of str, default=()
-        With a model: the column or columns that define the groups, such as race,college.
-    bag : str or sequence of str, default=None
-        With a model: the column or columns that say which bag a row belongs to.
-    proportions : str, default=None
-        With a model: a table with one row per bag: the columns of the bag, and one column per class. Without it
-        and without ``counts``, shares are those of the predictions as they are, and have no intervals.
-    counts : str, default=None
-        A table like ``proportions`` that holds counts.
+        With a model: the column or columns that define the groups, such as race,college. Without the proportions
+        or counts of bags, shares are those of the predictions as they are, and have no intervals.
     weight : str, default=None
         With a model: the column that says how much each row counts, such as survey weights. None means that all
         rows count the same.
-    unmatched : {"error", "drop"}, default="error"
-        With a model: what to do with rows of bags without proportions: drop leaves them out and notes how many
-        there were.
     image : str, default=None
         With a model: the column that holds the paths of images. None means the same name as in the training.
     resize : bool, default=False
@@ -116,18 +107,20 @@ def shares(
         A file (.html) for a page with charts and tables.
     overwrite : bool, default=False
         Replace files that are there.
+    **tables : dict
+        With a model: the parameters of Bags.from_tables that describe the proportions of bags.
 
     Examples
     --------
     llpgan shares precincts.csv --groups white,black --outcomes dem,rep --strata county --html shares.html
     llpgan shares model people.csv --by race,college --bag state --proportions results.csv --out shares.csv
     """
-    given = locals()
+    given = {**locals(), **tables}
     check_endings(out=(out, ".csv"), differences=(differences, ".csv"), html=(html, ".html"))
     from_counts = bool(groups or outcomes)
     for option in _ONLY_MODELS if from_counts else _ONLY_COUNTS:
-        if given[option]:
-            other = "a model (by)" if from_counts else "counts (groups) (outcomes)"
+        if given.get(option):
+            other = "a model" if from_counts else "counts (groups) (outcomes)"
             raise ValueError(
                 f"({option}) cannot be used {'with counts' if from_counts else 'with a model'}: it is for {other}"
             )
@@ -135,6 +128,10 @@ def shares(
     if from_counts:
         if data is not None:
             raise ValueError(f"{data}: with (groups) and (outcomes) there is one table, {source}, and no model")
+        check_columns(groups, outcomes, unit, remainder, strata, covariates)
+        check_excluded(exclude, [*outcomes, *([] if remainder is None else [remainder])])
+        if aggregation_bias is not None:
+            check_bias(aggregation_bias)
         with _open_outputs(outputs, overwrite, [source]) as files:
             return _estimate_from_counts(
                 source, groups, outcomes, unit, strata, remainder, exclude, covariates, aggregation_bias, files
@@ -146,23 +143,21 @@ def shares(
         )
     if data is None:
         raise ValueError(f"with the model {source}, a file of rows is needed too: llpgan shares MODEL DATA")
-    with _open_outputs(outputs, overwrite, [data, proportions, counts, *files_of_model(source)]) as files:
-        loaded, rows = open_model(source, data, image, resize, ids=() if bag is None else check_names(bag, "bag"))
+    check_names(by, "by")
+    spec = TableSpec(**tables, weight=weight)
+    with _open_outputs(outputs, overwrite, [*refuse_tables_in(data, tables), *files_of_model(source)]) as files:
+        loaded = load_model(source, image, resize)
         check_excluded(exclude, loaded.classes_.tolist())
-        weight = find_weight(loaded, rows, weight)
-        spec = TableSpec(bag=bag, proportions=proportions, counts=counts, weight=weight, unmatched=unmatched)
-        rows = matched_rows(rows, loaded.classes_, spec)
+        rows, spec = open_model_rows(loaded, data, spec)
         probabilities = loaded.predict_encoded(read_instances(loaded, rows))
-        found = shares_by_columns(
-            rows, probabilities, loaded.classes_, by, bag, proportions, counts, weight, exclude, strata, unmatched
-        )
+        found = shares_by_columns(rows, probabilities, loaded.classes_, by, spec, exclude, strata)
         if found.covariance is None:
             warnings.warn(
                 "shares are those of the predictions as they are, without intervals: give the bag of each row and "
                 "the proportions or counts of bags to match them (bag) (proportions)",
                 stacklevel=1,
             )
-        known = proportions or counts
+        known = next(iter(spec.tables_of_bags.values()), None)
         origin = "" if known is None else f"predictions are matched to the proportions of {known}"
         title = f"Shares by {', '.join(by)} in {Path(data).name}"
         page = shares_page(title, type(loaded).__name__, origin, found, by) if "page" in files else ""
@@ -200,9 +195,6 @@ def _estimate_from_counts(
     aggregation_bias: float | None,
     files: dict[str, Path],
 ) -> GroupShares:
-    for option, columns in (("groups", groups), ("outcomes", outcomes)):
-        if not columns:
-            raise ValueError(f"no columns are named ({option}): both groups and outcomes are needed")
     counts = GroupCounts.from_table(
         source,
         groups=groups,
@@ -212,7 +204,6 @@ def _estimate_from_counts(
         strata=strata,
         covariates=covariates,
     )
-    check_excluded(exclude, counts.outcome_names or ())
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         complete = shares_from_counts(counts, aggregation_bias=aggregation_bias)

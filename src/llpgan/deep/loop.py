@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from math import sqrt
 from pathlib import Path
 from typing import Any
+from zipfile import is_zipfile
 
 import numpy as np
 import torch
@@ -220,6 +221,9 @@ def _adam_step(parameter: Tensor, gradient: Tensor, state: dict[str, Tensor], gr
 _UNKNOWN = "unknown"  # a setting that the other version of the library does not have
 
 
+_OTHER_FILE = "name another file, or delete it"
+
+
 class Checkpoint:
     """One file that holds the newest state of one training.
 
@@ -233,18 +237,26 @@ class Checkpoint:
     def load(self) -> dict[str, Any] | None:
         """The saved state, or None where there is no file yet. Never runs code from the file."""
         remove_leftovers(self.path)
+        self.check_file()
         if not self.path.exists():
             return None
-        if not self.path.is_file():
-            raise ValueError(f"{self.path} is not a checkpoint: it is not a regular file")
         try:
             saved = torch.load(self.path, map_location="cpu", weights_only=True)
             fingerprint = {name: write_new_home(value) for name, value in saved["fingerprint"].items()}
             state = saved["state"]
         except Exception as error:
-            raise ValueError(f"{self.path} is not a checkpoint that can be read: {error}") from error
+            raise ValueError(f"{self.path} is not a checkpoint as a training left it: {_OTHER_FILE}") from error
         self._refuse_another(fingerprint)
         return dict(state)
+
+    def check_file(self) -> None:
+        """Refuse a file that is no checkpoint, without reading all of it."""
+        if not self.path.exists():
+            return
+        if not self.path.is_file():
+            raise ValueError(f"{self.path} is not a checkpoint: it is not a regular file")
+        if not is_zipfile(self.path):
+            raise ValueError(f"{self.path} is not a checkpoint: {_OTHER_FILE}")
 
     def save(self, state: dict[str, Any]) -> None:
         """Replace the file by this state, in one step."""

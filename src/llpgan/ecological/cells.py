@@ -555,6 +555,12 @@ def _widen(covariance: CellCovariance, place: NDArray[np.int64], n_cells: int) -
     return CellCovariance(*parts)
 
 
+def check_bias(given: float) -> None:
+    """Refuse an aggregation bias that is no number from 0 on."""
+    if isinstance(given, bool) or not 0 <= given < np.inf:
+        raise ValueError(f"aggregation_bias must be a finite number, 0 or above, got {given!r}")
+
+
 def sum_covariances(parts: Sequence[CellCovariance], aggregation_bias: float) -> Table:
     """Compute the covariance of the total over strata.
 
@@ -574,8 +580,7 @@ def sum_covariances(parts: Sequence[CellCovariance], aggregation_bias: float) ->
     ndarray of shape (n_cells, n_cells)
         Of the numbers of people in the cells of all strata.
     """
-    if isinstance(aggregation_bias, bool) or not 0 <= aggregation_bias < np.inf:
-        raise ValueError(f"aggregation_bias must be a finite number, 0 or above, got {aggregation_bias!r}")
+    check_bias(aggregation_bias)
     moving = np.sum([part.moving for part in parts], axis=0)
     return np.asarray(np.sum([part.sampling for part in parts], axis=0) + aggregation_bias**2 * moving @ moving.T)
 

@@ -201,6 +201,7 @@ class GroupCounts:
         ... )
         GroupCounts(200 people in 2 units, groups black, white, outcomes yes, no, abstained)
         """
+        check_columns(groups, outcomes, unit, remainder, strata, covariates)
         ids = [name for given, option in ((unit, "unit"), (strata, "strata")) for name in _columns(given, option)]
         file, read = source_name(table), read_table(table, ids=ids)
 
@@ -212,11 +213,6 @@ class GroupCounts:
                 return np.column_stack([as_numbers(name, read[name]) for name in columns])
 
         members, results, names = collect(groups, "groups"), collect(outcomes, "outcomes"), [*outcomes]
-        for name in names:
-            if name in groups:
-                raise ValueError(f"column {name!r} is named twice: (groups) and (outcomes) must be other columns")
-        if remainder is not None and (not remainder.strip() or remainder in names):
-            raise ValueError(f"{remainder!r} is no name for one more outcome: choose another (remainder)")
         in_strata = None if strata is None else _name_strata(read, _columns(strata, "strata"), file)
         unit_names = None if unit is None else _name_units(read, _columns(unit, "unit"), file, ids)
         if remainder is not None:
@@ -227,12 +223,6 @@ class GroupCounts:
                     f"{file}: unit {row if unit_names is None else unit_names[row]!r}: its outcomes sum to "
                     f"{results[row, :-1].sum():.10g}, more than its groups, {members[row].sum():.10g}: nobody is "
                     f"left for {remainder!r} (remainder)"
-                )
-        for option, several in (("groups", groups), ("outcomes", names)):
-            if len(several) < 2:
-                raise ValueError(
-                    f"{several[0]!r} is the only one ({option}): name at least two columns"
-                    f"{', or those who are in no outcome (remainder)' if option == 'outcomes' else ''}"
                 )
         with naming_source(file):
             return cls(
@@ -299,6 +289,37 @@ def _list_names(names: Sequence[Hashable]) -> str:
 
 def _columns(given: str | Sequence[str] | None, option: str) -> list[str]:
     return [] if given is None else list(check_names(given, option))
+
+
+def check_columns(
+    groups: Sequence[str],
+    outcomes: Sequence[str],
+    unit: str | Sequence[str] | None,
+    remainder: str | None,
+    strata: str | Sequence[str] | None,
+    covariates: Sequence[str],
+) -> None:
+    """Refuse names of columns that cannot be those of counts, before a table is read."""
+    for option, given in (("groups", groups), ("outcomes", outcomes)):
+        if not len(given):
+            raise ValueError(f"no columns are named ({option}): both groups and outcomes are needed")
+    counted = {name: option for option, given in (("groups", groups), ("outcomes", outcomes)) for name in given}
+    for name in outcomes:
+        if name in groups:
+            raise ValueError(f"column {name!r} is named twice: (groups) and (outcomes) must be other columns")
+    if remainder is not None and (not remainder.strip() or remainder in outcomes):
+        raise ValueError(f"{remainder!r} is no name for one more outcome: choose another (remainder)")
+    for option, given, n_more in (("groups", groups, 0), ("outcomes", outcomes, remainder is not None)):
+        if len(check_names(given, option)) + n_more < 2:
+            raise ValueError(
+                f"{given[0]!r} is the only one ({option}): name at least two columns"
+                f"{', or those who are in no outcome (remainder)' if option == 'outcomes' else ''}"
+            )
+    others = {"unit": unit, "strata": strata, "covariates": covariates if len(covariates) else None}
+    for option, several in others.items():
+        for name in _columns(several, option):
+            if name in counted:
+                raise ValueError(f"column {name!r} is named twice, ({option}) and ({counted[name]}): name another")
 
 
 def _match_units(groups: Any, outcomes: Any) -> Any:

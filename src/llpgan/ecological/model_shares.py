@@ -49,6 +49,7 @@ def shares_by(
     proportions: Any = None,
     counts: Any = None,
     weight: str | None = None,
+    long: Sequence[str] | None = None,
     unmatched: Literal["error", "drop"] = "error",
     exclude: Sequence[Hashable] = (),
     strata: Any = None,
@@ -76,6 +77,9 @@ def shares_by(
         those of the predictions as they are, and have no intervals.
     weight : str, default=None
         With a table: the column that says how much each row counts, such as survey weights.
+    long : sequence of str, default=None
+        The columns of the class and of its share, if ``proportions`` or ``counts`` has one row for each bag and
+        class. None means one row per bag and one column per class.
     unmatched : {"error", "drop"}, default="error"
         With a table: what to do with rows of bags without proportions. "drop" leaves them out and notes how many
         there were.
@@ -109,14 +113,13 @@ def shares_by(
         return exclude_classes(shares, exclude)
     ids = () if bag is None else check_names(bag, "bag")
     rows = open_rows(data, () if model.encoder_ is None else model.encoder_.text_columns, ids)
-    spec = TableSpec(bag=bag, proportions=proportions, counts=counts, weight=weight, unmatched=unmatched)
+    given: dict[str, Any] = {"proportions": proportions, "counts": counts, "long": long, "weight": weight}
+    spec = TableSpec(bag=bag, unmatched=unmatched, **given)
     if unmatched != "error" and model.encoder_ is None:
         raise ValueError(f"unmatched={unmatched!r} needs a model that learned from a table")
     rows = matched_rows(rows, model.classes_, spec)
     probabilities = model.predict_proba(data if model.encoder_ is None else rows)
-    return shares_by_columns(
-        rows, probabilities, model.classes_, by, bag, proportions, counts, weight, exclude, strata, unmatched
-    )
+    return shares_by_columns(rows, probabilities, model.classes_, by, spec, exclude, strata)
 
 
 def shares_by_columns(
@@ -124,13 +127,9 @@ def shares_by_columns(
     probabilities: ArrayLike,
     classes: NDArray[Any],
     by: str | Sequence[str],
-    bag: str | Sequence[str] | None = None,
-    proportions: Any = None,
-    counts: Any = None,
-    weight: str | None = None,
+    spec: TableSpec,
     exclude: Sequence[Hashable] = (),
     strata: str | Sequence[str] | None = None,
-    unmatched: Literal["error", "drop"] = "error",
 ) -> GroupShares:
     """Estimate shares as :func:`shares_by` does, from predictions of rows.
 
@@ -144,20 +143,12 @@ def shares_by_columns(
         The names of the classes.
     by : str or sequence of str
         The column or columns that define the groups.
-    bag : str or sequence of str, default=None
-        The column or columns that say which bag a row belongs to.
-    proportions : table, default=None
-        The class shares of each bag.
-    counts : table, default=None
-        One row per bag, with its proportions or its counts of classes.
-    weight : str, default=None
-        The column that says how much each row counts.
+    spec : TableSpec
+        The columns of the bag and of weights, and the proportions or counts of bags, if there are any.
     exclude : sequence of hashable, default=()
         Classes to leave out after the estimate.
     strata : str or sequence of str, default=None
         The column or columns that say which stratum a bag belongs to.
-    unmatched : {"error", "drop"}, default="error"
-        With "drop", the rows are those of bags in the table, which may have others.
 
     Returns
     -------
@@ -165,18 +156,17 @@ def shares_by_columns(
         The shares.
     """
     index, groups = group_rows(rows, check_names(by, "by"))
-    if proportions is None and counts is None:
-        for name, given in (("bag", bag), ("strata", strata)):
+    if not spec.tables_of_bags:
+        for name, given in (("bag", spec.bag), ("strata", strata)):
             if given is not None:
                 raise ValueError(
                     f"a column is named ({name}), but neither the proportions nor the counts of bags "
                     f"(proportions) (counts)"
                 )
-        weights = row_weights(rows, weight)
+        weights = row_weights(rows, spec.weight)
         weights = np.ones(len(index)) if weights is None else weights
         return exclude_classes(_average_predictions(probabilities, weights, classes, index, groups), exclude)
     in_strata = None if strata is None else group_rows(rows, check_names(strata, "strata"), "strata")
-    spec = TableSpec(bag=bag, proportions=proportions, counts=counts, weight=weight, unmatched=unmatched)
     bags = shared_bags(rows, classes, spec)
     return exclude_classes(estimate_row_shares(bags, probabilities, index, groups, strata=in_strata), exclude)
 

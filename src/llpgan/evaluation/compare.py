@@ -538,6 +538,18 @@ def remark(comparison: Comparison, result: Result) -> str:
     return "near the best" if comparison.is_near(result.name) else ""
 
 
+def check_comparison(score: str, n_jobs: int, time_limit: float | None) -> None:
+    """Refuse settings of a comparison that are out of their range."""
+    if score not in SCORES:
+        raise ValueError(f"score must be one of {', '.join(SCORES)}, got {score!r}")
+    if n_jobs == 0:
+        raise ValueError("n_jobs must not be 0: give at least 1, or -1 for one process per core")
+    if n_jobs != 1 and processes()[0] > 1:
+        raise ValueError(f"n_jobs={n_jobs}, but torchrun divides each training already: leave it at 1 there")
+    if time_limit is not None and not time_limit > 0:
+        raise ValueError(f"a fit cannot end within {time_limit:g} seconds (time_limit): give a number above 0")
+
+
 _Splits = list[tuple[Any, Any]]
 _Cell = tuple[str, int]  # a method, and a fold
 
@@ -605,14 +617,7 @@ def compare(
     >>> compare(bags, ["MeanMap", "InvCal"], cv=2).chosen
     'MeanMap'
     """
-    if score not in SCORES:
-        raise ValueError(f"score={score!r}: must be one of {', '.join(SCORES)}")
-    if n_jobs == 0:
-        raise ValueError("n_jobs must not be 0: give at least 1, or -1 for one process per core")
-    if n_jobs != 1 and processes()[0] > 1:
-        raise ValueError(f"n_jobs={n_jobs}, but torchrun divides each training already: leave it at 1 there")
-    if time_limit is not None and not time_limit > 0:
-        raise ValueError(f"a fit cannot end within {time_limit:g} seconds (time_limit): give a number above 0")
+    check_comparison(score, n_jobs, time_limit)
     if methods is None:
         methods = default_candidates(bags)
     bags, named = bags.drop_weightless(), candidates(methods, random_state)

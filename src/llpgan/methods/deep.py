@@ -719,6 +719,20 @@ class DeepClassifier(LLPClassifier):
         """Those that the method has by itself."""
         return []
 
+    def check_machine(self) -> None:
+        """Check that the device is available, and that the files of the training can be written.
+
+        Raises
+        ------
+        ValueError
+            If the device is not available, or the checkpoint or the folder of TensorBoard is something else.
+        """
+        select_device(self.device)
+        if self.checkpoint is not None:
+            Checkpoint(self.checkpoint, {}).check_file()
+        if self.tensorboard is not None and Path(self.tensorboard).is_file():
+            raise ValueError(f"tensorboard: {self.tensorboard} is a file: the name of a folder would be right")
+
     def _loss_scale(self, bags: Bags) -> float:
         """How many times as large as the cross-entropy of a bag its loss is, and so the weight of other terms."""
         loss = self.bag_loss()

@@ -35,6 +35,7 @@ _WORD_VECTORS = "weights/l2_supercat_256.safetensors"
 _HEADS = ("fc", "classifier", "heads", "head")  # of the networks of torchvision
 _CONVOLUTION_AND_NORM = (("_expand_conv", "_bn0"), ("_depthwise_conv", "_bn1"), ("_project_conv", "_bn2"))
 _PRECISIONS = ("auto", "32-true", "bf16-mixed", "16-mixed")
+_PACKAGES = ("timm:", "torchvision:", "sentence-transformers:")
 _NAMES = "efficientnet_lite0, timm:..., torchvision:..., an .onnx file, wordllama or sentence-transformers:..."
 Floats = NDArray[np.float32]
 Run = Callable[[Any], Array]
@@ -257,9 +258,19 @@ def takes_texts(name: str) -> bool:
     return name == WORDLLAMA or name.startswith("sentence-transformers:")
 
 
+def refuse_unknown_backbone(name: str) -> None:
+    """Refuse a name that is not that of a network, and an .onnx file that does not exist."""
+    if name.lower().endswith(".onnx"):
+        if not Path(name).is_file():
+            raise FileNotFoundError(f"there is no backbone {name}: no such file")
+    elif name not in (*LITES, WORDLLAMA) and not name.startswith(_PACKAGES):
+        raise ValueError(f"there is no backbone {name!r}; give {_NAMES}")
+
+
 def _load_named(
     name: str, preprocess: Any, size: tuple[int, int] | None, device: str, precision: str, mirror: bool | None
 ) -> Backbone:
+    refuse_unknown_backbone(name)
     if name in LITES:
         module, own, source = _efficientnet_lite(name)
     elif name == WORDLLAMA:
@@ -270,10 +281,8 @@ def _load_named(
         module, own, source = _timm(name)
     elif name.startswith("torchvision:"):
         module, own, source = _torchvision(name)
-    elif name.lower().endswith(".onnx"):
-        return _onnx(Path(name), preprocess, size, mirror)
     else:
-        raise ValueError(f"there is no backbone {name!r}; give {_NAMES}")
+        return _onnx(Path(name), preprocess, size, mirror)
     return module_backbone(name, module, _change(preprocess or own, size, mirror), device, precision, source)
 
 
@@ -435,8 +444,6 @@ def digest_of_module(module: nn.Module) -> str:
 
 def _onnx(path: Path, preprocess: Any, size: tuple[int, int] | None, mirror: bool | None) -> Backbone:
     runtime = _import("onnxruntime", str(path), "onnxruntime")
-    if not path.is_file():
-        raise FileNotFoundError(f"there is no backbone {path}")
     session = onnx_session(runtime, path)
     given = session.get_inputs()[0]
     files = sorted(path.parent.glob(f"{path.name}*"))  # weights may be in a file of their own, NAME.onnx.data

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from llpgan.bags.checks import check_classes, check_same_length
 from llpgan.tables.columns import as_numbers, naming_source
 from llpgan.tables.encode import ValueEncoder, value_texts
+from llpgan.tables.spec import check_class_columns
 from llpgan.tables.streams import open_rows
 from llpgan.utils.arrays import Array, refuse_masked, to_frame
 from llpgan.utils.old_names import OldName
@@ -176,6 +177,10 @@ class MarginalTables:
         >>> MarginalTables.from_counts(report).counts["sex", "job"].tolist()
         [[[0.0, 0.0], [10.0, 20.0]], [[30.0, 5.0], [0.0, 0.0]]]
         """
+        _refuse_no_amount("sd", sd)
+        _refuse_no_amount("threshold", threshold)
+        if classes is not None:
+            check_class_columns(classes)
         rows = open_rows(table, KEYS)
         keys = [value_texts(rows, name).tolist() for name in KEYS]
         names = [n for n in rows.table.column_names if n not in KEYS] if classes is None else list(classes)

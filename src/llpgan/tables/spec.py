@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any, Literal
+
+import numpy as np
 
 from llpgan.bags.checks import check_switch, check_tolerance
 from llpgan.bags.known_shares import refuse_beside_within
-from llpgan.tables.backbones import takes_texts
+from llpgan.tables.backbones import refuse_unknown_backbone, takes_texts
 from llpgan.tables.encode import Columns
 from llpgan.tables.images import FOLDER_COLUMN
 from llpgan.tables.read import RowStream, missing_column_error
@@ -130,8 +132,13 @@ class TableSpec:
             raise TypeError(f"image must be the name of a column of paths, got {self.image!r}")
         check_switch(self.partial, "partial")
         check_switch(self.within, "within")
-        if self.within and self.partial:
-            refuse_beside_within(None, None, partial=True)
+        sd: Any = self.proportions_sd
+        if sd is not None and (isinstance(sd, bool) or not isinstance(sd, Real) or not 0 <= float(sd) < np.inf):
+            raise ValueError(f"proportions_sd must be one number that is not negative, got {sd!r}")
+        given = self.tables_of_bags
+        if self.within:
+            full = None if given.keys() & {"lower", "upper"} else True
+            refuse_beside_within(full, sd, partial=self.partial)
         if (size := self.image_size) is not None:
             is_pair = isinstance(size, Sequence) and not isinstance(size, str) and len(size) == 2
             if not is_pair or not all(isinstance(n, int) and not isinstance(n, bool) and n > 0 for n in size):
@@ -166,6 +173,7 @@ class TableSpec:
             raise ValueError(f"column {min(both)!r} is given as text and as bag, label, weight or image")
         if self.features is None:
             return
+        refuse_unknown_backbone(self.features)
         if self.texts and not takes_texts(self.features):
             raise ValueError(f"{self.features} is for images, but text names columns of texts: use wordllama")
         if self.image is not None and takes_texts(self.features) and not self.texts:
