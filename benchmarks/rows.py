@@ -3,18 +3,17 @@
 import json
 import os
 from collections.abc import Callable, Iterable
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from reproduction.run import machine
+from reproduction.run import list_versions, machine
 from rich.table import Table
 
 from llpgan.utils.files import replace_file
 
 Row = dict[str, Any]
 RESULTS = Path(__file__).parent.parent / "results"
-PACKAGES = ("llpgan", "torch", "numpy", "scikit-learn")
+PACKAGES = ("torch", "numpy", "scikit-learn")
 
 
 def measure_rows(
@@ -43,8 +42,8 @@ def format_table(rows: list[Row]) -> str:
 
 
 def describe_versions() -> Row:
-    """Versions and machine, which stand beside every figure of speed and memory."""
-    return {"versions": {name: version(name) for name in PACKAGES}, "machine": machine()}
+    """The versions and the machine, which are part of every row."""
+    return {"versions": list_versions(PACKAGES), "machine": machine()}
 
 
 def write_whole(path: Path, text: str) -> None:

@@ -16,6 +16,7 @@ import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+import llpgan
 from llpgan.bags import Bags
 from llpgan.methods.base import LLPClassifier
 from llpgan.utils.files import remove_leftovers, replace_file
@@ -27,7 +28,7 @@ from reproduction.pictures import N_SAMPLES, as_text
 
 Row = dict[str, Any]
 Tick = Callable[[], None]
-_PACKAGES = ("llpgan", "torch", "lightning-fabric", "numpy", "scipy", "scikit-learn")
+_PACKAGES = ("torch", "lightning-fabric", "numpy", "scipy", "scikit-learn")
 
 
 def measure(cell: Cell, data: Data, checkpoint: Path, tick: Tick) -> Row:
@@ -50,7 +51,7 @@ def measure(cell: Cell, data: Data, checkpoint: Path, tick: Tick) -> Row:
         "test_rows": len(data.test_labels),
         "bags": bags.n_bags,
         "settings": _settings(model),
-        "versions": {name: version(name) for name in _PACKAGES},
+        "versions": list_versions(_PACKAGES),
         "machine": machine(),
         **({"samples": samples} if samples else {}),
     }
@@ -59,6 +60,11 @@ def measure(cell: Cell, data: Data, checkpoint: Path, tick: Tick) -> Row:
 def measure_error(model: LLPClassifier, data: Data) -> float:
     """The percentage of test instances whose class is missed."""
     return 100 * float(np.mean(model.predict(data.test_instances) != data.test_labels))
+
+
+def list_versions(packages: Sequence[str]) -> dict[str, str]:
+    """Versions of the code that runs, and of installed packages."""
+    return {"llpgan": llpgan.__version__} | {name: version(name) for name in packages}
 
 
 def machine() -> Row:
