@@ -29,6 +29,20 @@ def streamed(column, columns, n_rows):
     return choose_encoder(facts, columns).encoder
 
 
+def merged(column, columns, n_rows):
+    """Each part by itself, as if another process had read it, and written and read again."""
+    kind, rng, all_parts = columns.kinds().get("x"), np.random.default_rng(0), None
+    for start in range(0, len(column), n_rows):
+        part, facts = column.slice(start, n_rows), ColumnSummary("x", kind)
+        facts.add(part, start.__add__, rng.random(len(part)))
+        if all_parts is not None:
+            all_parts.merge(facts)
+            facts = all_parts
+        all_parts = ColumnSummary("x", kind)
+        all_parts.restore(facts.to_arrays())
+    return choose_encoder(all_parts, columns).encoder
+
+
 def said(encoder, *arguments):
     """What was learned; or the words of why not."""
     try:
@@ -64,6 +78,32 @@ CASES |= {
 def test_parts_tell_what_the_whole_tells(values, columns, n_rows):
     column = as_column(values)
     assert said(streamed, column, columns, n_rows) == said(learned, column, columns)
+    assert said(merged, column, columns, n_rows) == said(learned, column, columns)
+
+
+def test_merged_samples_and_counts_of_texts_are_those_of_one_reader(monkeypatch):
+    monkeypatch.setattr(column_statistics, "SAMPLE", 50)
+    monkeypatch.setattr(column_statistics, "MOST_TEXTS", 60)
+    rng, one, parts = np.random.default_rng(0), {}, {}
+    numbers, chance = rng.normal(size=1000), rng.random(1000)
+    texts = [f"own {i}" if i % 2 else "ab"[i % 4 // 2] for i in range(1000)]
+    for name, values in (("numbers", numbers), ("texts", texts)):
+        one[name], parts[name] = ColumnSummary(name), ColumnSummary(name)
+        for start in range(0, 1000, 100):
+            rows, part = slice(start, start + 100), ColumnSummary(name)
+            for summary in (one[name], part):
+                summary.add(pa.chunked_array([values[rows]]), chance=chance[rows])
+            parts[name].merge(part)
+    assert (
+        sorted(parts["numbers"].sample)
+        == sorted(one["numbers"].sample)
+        == sorted(numbers[np.argsort(chance)[:50]])
+    )
+    assert parts["numbers"].moments == pytest.approx(one["numbers"].moments)
+    found = parts["texts"]
+    assert (found.texts["a"], found.texts["b"]) == (250, 250)
+    assert len(found.texts) <= 60
+    assert len(found.texts) + found.n_forgotten == 502
 
 
 NUMBERS = st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=40)

@@ -510,8 +510,10 @@ def describe_bags(bags: Bags) -> str:
 
 
 @passes_on(Bags.from_tables, "instances")
-def store(data: str, *, to: str = "store", overwrite: bool = False, **tables: Any) -> Bags:
+def store(data: str, *, to: str = "store", n_jobs: int = 1, overwrite: bool = False, **tables: Any) -> Bags:
     """Sort rows by bag into a store, in little memory for any number of rows; llpgan fit learns from it.
+
+    If this ends early, the same command continues with the parts of Parquet files that are missing.
 
     Parameters
     ----------
@@ -520,8 +522,10 @@ def store(data: str, *, to: str = "store", overwrite: bool = False, **tables: An
         .npy or .npz file.
     to : str, default="store"
         The folder for the store.
+    n_jobs : int, default=1
+        The number of processes that read parts of Parquet files; -1 means one per core.
     overwrite : bool, default=False
-        Replace a store that is there.
+        Replace a store that is there, and give up an unfinished one of other data or options.
     **tables : dict
         The parameters of store_tables.
 
@@ -534,7 +538,9 @@ def store(data: str, *, to: str = "store", overwrite: bool = False, **tables: An
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         n_rows = count_parquet_rows(Path(data)) if console.is_terminal else None
         task = bar.add_task("rows", total=2 * n_rows if n_rows else None)
-        bags = store_tables(data, to, overwrite=overwrite, progress=partial(bar.advance, task), **tables)
+        bags = store_tables(
+            data, to, n_jobs=n_jobs, overwrite=overwrite, progress=partial(bar.advance, task), **tables
+        )
     console.print(f"saved {to}: {describe_bags(bags)}")
     return bags
 

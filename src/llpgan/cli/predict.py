@@ -8,7 +8,6 @@ from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
-import joblib
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
@@ -29,6 +28,7 @@ from llpgan.tables.streams import list_parquet_files, split_by_file
 from llpgan.utils.arrays import check_between_0_and_1, choose_classes
 from llpgan.utils.files import FolderKind, output_file, output_folder_in_parts, replace_file
 from llpgan.utils.json_files import digest_of_file
+from llpgan.utils.workers import check_n_jobs, run_in_jobs
 
 _ROWS_A_PART, _ROWS_AT_ONCE = 2**20, 2**16  # of a store, in whole bags, and read at once
 PARTS_FOLDER = FolderKind("_predictions.json", files=())  # with a name that readers of Parquet folders leave out
@@ -133,8 +133,7 @@ def _predict_to_file(model: str, data: str, out: str, options: _Options, overwri
 
 def _predict_to_folder(model: str, data: str, out: str, options: _Options, n_jobs: int, overwrite: bool) -> int:
     """A Parquet file for each part of the data; those that an earlier run has written are kept."""
-    if n_jobs == 0:
-        raise ValueError("n_jobs must not be 0: give at least 1, or -1 for one process per core")
+    check_n_jobs(n_jobs)
     model, data = str(Path(model).absolute()), str(Path(data).absolute())  # processes may have another folder
     files = files_of_model(model)
     parts, inputs = _divide_data(model, data, options)
@@ -149,10 +148,8 @@ def _predict_to_folder(model: str, data: str, out: str, options: _Options, n_job
         missing = [(part, path) for part, path in pairs if not path.exists()]
         if len(missing) < len(parts):
             console.print(f"{out}: {len(parts) - len(missing)} of {len(parts)} files are complete already")
-        tasks = (joblib.delayed(_write_part)(model, digest, options, part, path) for part, path in missing)
-        backend, _ = joblib.parallel.get_active_backend()
-        as_they_come = "generator_unordered" if backend.supports_return_generator else "list"  # as with Ray
-        written = joblib.Parallel(n_jobs=n_jobs, return_as=as_they_come, batch_size=1)(tasks)
+        arguments = ((model, digest, options, part, path) for part, path in missing)
+        written = run_in_jobs(_write_part, arguments, n_jobs)
         is_hidden = not console.is_terminal
         for _ in track(written, "files", len(missing), console=console, transient=True, disable=is_hidden):
             pass

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Container, Hashable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
@@ -30,7 +32,10 @@ from llpgan.tables.join import (
     bag_keys,
     count_labels,
     drop_unmatched,
+    known_bags,
+    note_unmatched,
     read_bag_tables,
+    refuse_many_labels,
     shares_from_labels,
     shares_from_tables,
 )
@@ -158,6 +163,8 @@ class TableSummary:
         How many classes there are; None where labels are counted to know it.
     only_bags : bool, default=False
         Whether only the bags of the rows are needed.
+    part : int, default=0
+        The number of these rows among the parts of a source whose summaries will be merged.
 
     Attributes
     ----------
@@ -174,6 +181,10 @@ class TableSummary:
     columns_to_check : list of str
         Columns whose kind is inferred and whose values do not look like labels: their means may still give away
         the label.
+    rank : ndarray of shape (n_bags,)
+        For each bag, in the order in which bags first appear, its position in ``bag_ids``.
+    found : dict
+        With ``unmatched="drop"``, the number of rows of each bag, including those that are left out.
     """
 
     bag_ids: tuple[Hashable, ...]
@@ -184,7 +195,13 @@ class TableSummary:
     columns_to_check: list[str]
 
     def __init__(
-        self, stream: RowStream, spec: TableSpec, n_classes: int | None, *, only_bags: bool = False
+        self,
+        stream: RowStream,
+        spec: TableSpec,
+        n_classes: int | None,
+        *,
+        only_bags: bool = False,
+        part: int = 0,
     ) -> None:
         self.stream, self.spec = stream, spec
         self._columns = spec.columns or Columns()
@@ -207,7 +224,8 @@ class TableSummary:
         self._place: dict[Hashable, int] = {}  # of each bag, in the order in which they first appear
         self._n_rows, self._totals = BagCounts(), BagCounts()
         self._labels = BagCounts() if n_classes is None else None
-        self._random = None if stream.is_whole else np.random.default_rng(0)
+        self.found: dict[Hashable, int] = {}
+        self._random = None if stream.is_whole else np.random.default_rng([0, part])
         self._first: Encoder | None = None
         self._whole: PartBags | None = None
 
@@ -250,11 +268,83 @@ class TableSummary:
                 self._place.setdefault(bag, len(self._place))
         return PartBags(of_row, np.fromiter(map(self._place.__getitem__, ids), np.int64, len(ids)))
 
+    def merge(self, other: TableSummary) -> tuple[Index, Index]:
+        """Add the summary of the rows that follow; return the place of each of its bags here, and its rows."""
+        places = np.array([self._place.setdefault(bag, len(self._place)) for bag in other._place], np.int64)
+        self._n_rows.merge(other._n_rows, places)
+        self._totals.merge(other._totals, places)
+        if self._labels is not None and other._labels is not None:
+            self._labels.merge(other._labels, places)
+            refuse_many_labels(self._labels, str(self.spec.label))
+        self._empty_texts &= other._empty_texts
+        for name, summary in self._summaries.items():
+            summary.merge(other._summaries[name])
+        for name, counts in list(self._few_values.items()):
+            if name in other._few_values:
+                counts.merge(other._few_values[name], places)
+            if name not in other._few_values or len(counts.values) > self._most:
+                del self._few_values[name]
+        for bag, n in other.found.items():
+            self.found[bag] = self.found.get(bag, 0) + n
+        return places, other.count_rows()
+
+    @property
+    def n_bags(self) -> int:
+        """The number of bags so far."""
+        return len(self._place)
+
+    def count_rows(self) -> Index:
+        """The number of rows of each bag, in the order in which bags first appear."""
+        return self._n_rows.table(len(self._place))[:, 0].astype(np.int64)
+
+    def to_arrays(self) -> dict[str, pa.Array]:
+        """What the rows so far have added, as arrays, from which :meth:`restore` reads it."""
+        arrays = {"/empty texts": pa.array(sorted(self._empty_texts), pa.string())}
+        arrays["/rows found"] = pa.array(self.found.values(), pa.int64())
+        for what, ids in (("bag", self._place), ("found", self.found)):
+            for place, kind in enumerate(self._id_types()):
+                key = ids if len(self._bag_columns) == 1 else [bag[place] for bag in ids]  # type: ignore[index]
+                arrays[f"/{what} {place}"] = pa.array(list(key), kind)
+        for name, part in self._parts().items():
+            arrays |= {f"{name}/{each}": array for each, array in part.to_arrays().items()}
+        return arrays
+
+    def restore(self, arrays: Mapping[str, pa.Array]) -> None:
+        """Take on what :meth:`to_arrays` returned."""
+        of_parts: dict[str, dict[str, pa.Array]] = {}
+        for name, array in arrays.items():
+            part, _, each = name.rpartition("/")
+            of_parts.setdefault(part, {})[each] = array
+        own = of_parts.pop("")
+        self._empty_texts = set(own["empty texts"].to_pylist())
+        self._place = {bag: place for place, bag in enumerate(self._read_ids(own, "bag"))}
+        self.found = dict(zip(self._read_ids(own, "found"), own["rows found"].to_pylist(), strict=True))
+        self._few_values = {
+            name: kept for name, kept in self._few_values.items() if f"values of {name}" in of_parts
+        }
+        for name, statistics in self._parts().items():
+            statistics.restore(of_parts.get(name, {}))
+
+    def _parts(self) -> dict[str, ColumnSummary | BagCounts]:
+        """All statistics by name."""
+        parts: dict[str, ColumnSummary | BagCounts] = {"rows": self._n_rows, "weights": self._totals}
+        parts |= {} if self._labels is None else {"labels": self._labels}
+        parts |= {f"column {name}": summary for name, summary in self._summaries.items()}
+        return parts | {f"values of {name}": counts for name, counts in self._few_values.items()}
+
+    def _id_types(self) -> list[pa.DataType]:
+        kinds = [self.stream.schema.field(name).type for name in self._bag_columns]
+        return [kind.value_type if pa.types.is_dictionary(kind) else kind for kind in kinds]
+
+    def _read_ids(self, arrays: Mapping[str, pa.Array], what: str) -> list[Hashable]:
+        keys = [arrays[f"{what} {place}"].to_pylist() for place in range(len(self._bag_columns))]
+        return list(zip(*keys, strict=True)) if len(keys) > 1 else keys[0]
+
     def finish(self) -> None:
         """Order the bags, once all rows are added; refuse weights that are all zero, or those of a bag."""
         self.bag_ids = tuple(sorted(self._place))  # type: ignore[type-var]
         self._order = np.array([self._place[bag] for bag in self.bag_ids])
-        self._rank = np.argsort(self._order)
+        self.rank = np.argsort(self._order)
         self.sizes = self._n_rows.table(len(self._order))[self._order, 0].astype(np.int64)
         if self.spec.weight is not None:
             totals = self._totals.table(len(self._order))[self._order, 0]
@@ -263,12 +353,10 @@ class TableSummary:
                     raise ValueError(f"column {self.spec.weight!r}: all weights are zero")
                 refuse_weightless_bag(totals, self.bag_ids)
 
-    def positions(self, rows: Rows) -> Index:
-        """For each row the position of its bag in ``bag_ids``."""
-        bags = self._whole or self._number_bags(rows)
-        if len(self._place) > len(self.bag_ids):
-            raise refuse_changed(self.stream)
-        return self._rank[bags.places][bags.of_row]
+    def positions(self) -> Index:
+        """For each row of a source in memory the position of its bag in ``bag_ids``."""
+        assert self._whole is not None
+        return self.rank[self._whole.places][self._whole.of_row]
 
     def settle(self, tables: Mapping[str, BagTable]) -> None:
         """Find the proportions, refuse columns that look like the label, and choose the encoder."""
@@ -377,7 +465,7 @@ def read_bags(source: Any, spec: TableSpec) -> tuple[Bags, Rows | None]:
     (rows,) = summary.stream.parts()
     bags = Bags(
         instances=summary.encoder.encode(replace(rows, keep=False)),
-        bag_index=summary.positions(rows),
+        bag_index=summary.positions(),
         proportions=summary.shares.proportions,
         bag_ids=summary.bag_ids,
         classes=summary.shares.classes,
@@ -395,30 +483,73 @@ def summarize_table(stream: RowStream, spec: TableSpec) -> TableSummary:
     """Go through the rows for the first time: what is known before any row is encoded."""
     spec.check_source(stream)
     tables = read_bag_tables(stream, spec)
-    n_classes = len(next(iter(tables.values())).classes) if tables else None
-    note = None
-    if spec.unmatched == "drop" and tables:
-        stream, note = drop_unmatched(stream, tables, spec)
-        stream = read_whole(*stream.parts()) if stream.is_whole else stream
-    summary = TableSummary(stream, spec, n_classes)
-    for rows in stream.parts():
-        summary.add(rows)
-    if note is not None:
-        note()
-    summary.finish()
-    summary.settle(tables)
+    summary = summarize_part(stream, spec, *facts_of_tables(tables, spec))
+    conclude_summary(summary, tables)
     return summary
 
 
-def encode_blocks(summary: TableSummary) -> Iterator[Block]:
-    """Go through the rows for the second time: the position of each row's bag, the instances, and the weights."""
-    stream, encoder, weight = summary.stream, summary.encoder, summary.spec.weight
-    shape = encoder.encode(next(stream.rows(1))).shape[1:]
-    for rows in stream.parts(shape):
-        positions, instances = summary.positions(rows), encoder.encode(rows)
-        with naming_source(rows.name):
-            check_instances(instances, encoder.features, rows.first_row)
-        yield positions, instances, None if weight is None else row_weights(rows, weight)
+def facts_of_tables(
+    tables: Mapping[str, BagTable], spec: TableSpec
+) -> tuple[int | None, frozenset[Hashable] | None]:
+    """The number of classes, if tables name them, and the bags whose rows are kept; None means all."""
+    if not tables:
+        return None, None
+    return len(next(iter(tables.values())).classes), known_bags(tables) if spec.unmatched == "drop" else None
+
+
+def summarize_part(
+    stream: RowStream, spec: TableSpec, n_classes: int | None, known: Container[Hashable] | None, part: int = 0
+) -> TableSummary:
+    """Go through some rows, or all, for the first time."""
+    found: dict[Hashable, int] = {}
+    if known is not None:
+        stream = drop_unmatched(stream, spec, known, found)
+    if stream.is_whole and known is not None:
+        kept = list(stream.parts())
+        stream = read_whole(kept[0]) if kept else replace(stream, rows=lambda _: iter([]))
+    summary = TableSummary(stream, spec, n_classes, part=part)
+    summary.found = found
+    for rows in stream.parts():
+        summary.add(rows)
+    return summary
+
+
+def conclude_summary(summary: TableSummary, tables: Mapping[str, BagTable]) -> None:
+    """Order the bags, find their proportions, and choose the encoder, once all rows are added."""
+    if summary.spec.unmatched == "drop" and tables:
+        note_unmatched(summary.stream.name, tables, summary.found)
+    summary.finish()
+    summary.settle(tables)
+
+
+@dataclass(frozen=True)
+class RowEncoder:
+    """What any process needs to encode rows of a source: the encoder, and the position of each bag."""
+
+    spec: TableSpec
+    encoder: Encoder
+    positions: Mapping[Hashable, int]
+
+    def encode_first(self, streams: Sequence[RowStream]) -> Array:
+        """The first instance alone."""
+        return self.encoder.encode(next(chain.from_iterable(self._find_matched(each).rows(1) for each in streams)))
+
+    def encode(self, stream: RowStream, shape: tuple[int, ...]) -> Iterator[Block]:
+        """Go through rows for the second time: the position of each row's bag, the instances, and the weights."""
+        columns, weight, encoder = self.spec.bag_columns(stream), self.spec.weight, self.encoder
+        for rows in self._find_matched(stream).parts(shape):
+            of_row, ids = bag_keys(rows.table, columns, rows.name, rows.number)
+            if not self.positions.keys() >= set(ids):
+                raise refuse_changed(stream)
+            positions = np.fromiter(map(self.positions.__getitem__, ids), np.int64, len(ids))[of_row]
+            instances = encoder.encode(rows)
+            with naming_source(rows.name):
+                check_instances(instances, encoder.features, rows.first_row)
+            yield positions, instances, None if weight is None else row_weights(rows, weight)
+
+    def _find_matched(self, stream: RowStream) -> RowStream:
+        is_part = self.spec.unmatched == "drop"
+        return drop_unmatched(stream, self.spec, self.positions.keys(), {}) if is_part else stream
 
 
 def warn_of_likely_labels(bags: Bags, summary: TableSummary) -> None:
@@ -450,12 +581,11 @@ def matched_rows(rows: Rows, classes: Array, spec: TableSpec) -> Rows:
     """
     if spec.unmatched != "drop" or not spec.tables_of_bags:
         return rows
-    stream = read_whole(rows)
+    stream, found = read_whole(rows), dict[Hashable, int]()
     tables = read_bag_tables(stream, replace(spec, classes=classes.tolist()))
-    stream, note = drop_unmatched(stream, tables, spec)
-    (kept,) = read_whole(*stream.parts()).parts()
-    note()
-    return kept
+    kept = list(drop_unmatched(stream, spec, known_bags(tables), found).parts())
+    note_unmatched(rows.name, tables, found)
+    return kept[0]
 
 
 def shared_bags(rows: Rows, classes: Array, spec: TableSpec, advice: str = DROP_UNMATCHED) -> Bags:
@@ -490,7 +620,7 @@ def shared_bags(rows: Rows, classes: Array, spec: TableSpec, advice: str = DROP_
     )
     return Bags(
         np.zeros((len(rows), 1)),
-        summary.positions(rows),
+        summary.positions(),
         shares.proportions,
         summary.bag_ids,
         classes,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, Literal, NamedTuple, Self
 
@@ -398,12 +398,7 @@ class ColumnSummary:
         texts = plain_values(as_text(self.name, column))
         counts = pc.value_counts(texts.drop_null())
         different, n_rows = counts.field(0), counts.field(1)
-        self.texts.update(dict(zip(different.to_pylist(), n_rows.to_pylist(), strict=True)))
-        least = 1
-        while len(self.texts) > MOST_TEXTS:
-            kept = Counter({text: n for text, n in self.texts.items() if n > least})
-            self.n_forgotten += len(self.texts) - len(kept)
-            self.texts, least = kept, least + 1
+        self._count_texts(dict(zip(different.to_pylist(), n_rows.to_pylist(), strict=True)))
         if self.kind is not None:
             return
         are_numbers = np.asarray(pc.match_substring_regex(different, _NUMBER))
@@ -412,6 +407,15 @@ class ColumnSummary:
             self._read = None
             row = pc.index(texts, different[int(np.argmin(are_numbers))]).as_py()  # the first to appear is first
             self.not_a_number = number(row), texts[row].as_py()
+
+    def _count_texts(self, counts: Mapping[str, int]) -> None:
+        """Add to the counts of texts; forget rare ones if there are too many."""
+        self.texts.update(counts)
+        least = 1
+        while len(self.texts) > MOST_TEXTS:
+            kept = Counter({text: n for text, n in self.texts.items() if n > least})
+            self.n_forgotten += len(self.texts) - len(kept)
+            self.texts, least = kept, least + 1
 
     def _add_numbers(self, numbers: Values, column: pa.ChunkedArray, chance: Array | None) -> None:
         """Add to moments, limits and sample what was read of a column."""
@@ -426,7 +430,10 @@ class ColumnSummary:
         if chance is None:
             self.sample = known
             return
-        chance = chance[there]
+        self._add_sample(known, chance[there])
+
+    def _add_sample(self, known: Array, chance: Array) -> None:
+        """Add numbers to the sample, with the random number of each."""
         if len(self._chance) == SAMPLE:
             near = chance < self._chance.max()
             known, chance = known[near], chance[near]
@@ -435,6 +442,77 @@ class ColumnSummary:
         if len(self._chance) > SAMPLE:
             kept = np.argpartition(self._chance, SAMPLE)[:SAMPLE]
             self.sample, self._chance = self.sample[kept], self._chance[kept]
+
+    def merge(self, other: ColumnSummary) -> None:
+        """Add what another summary has found in the rows that follow, as :meth:`add` would have.
+
+        Parameters
+        ----------
+        other : ColumnSummary
+            The statistics of the same column in other rows.
+        """
+        if other.n_rows == 0:
+            return
+        if self.n_rows == 0:
+            self._begin(pa.chunked_array([pa.array([other.first], other.type)]))
+        self.n_rows += other.n_rows
+        self.n_missing += other.n_missing
+        self._count_texts(other.texts)
+        self.n_forgotten += other.n_forgotten
+        self.n_number_texts += other.n_number_texts
+        if self.not_a_number is None and other.not_a_number is not None:
+            self._read, self.not_a_number = None, other.not_a_number
+        if self._read is not None and other.moments.n:
+            self.moments = self.moments.merge(other.moments)
+            self.low, self.high = min(self.low, other.low), max(self.high, other.high)
+            self._add_sample(other.sample, other._chance)
+
+    def to_arrays(self) -> dict[str, pa.Array]:
+        """Return all statistics as arrays, from which :meth:`restore` reads them.
+
+        Returns
+        -------
+        dict
+            Some arrays by name; none before any row was added.
+        """
+        if self.n_rows == 0:
+            return {}
+        counts = (self.n_rows, self.n_missing, self.n_forgotten, self.n_number_texts, self.moments.n)
+        row, text = ([], []) if self.not_a_number is None else ([self.not_a_number[0]], [self.not_a_number[1]])
+        return {
+            "first": pa.array([self.first], self.type),
+            "counts": pa.array(counts, pa.int64()),
+            "numbers": pa.array([self.moments.mean, self.moments.squares, self.low, self.high]),
+            "sample": pa.array(self.sample),
+            "chance": pa.array(self._chance),
+            "texts": pa.array(self.texts.keys(), pa.string()),
+            "rows of texts": pa.array(self.texts.values(), pa.int64()),
+            "row of no number": pa.array(row, pa.int64()),
+            "text of no number": pa.array(text, pa.string()),
+        }
+
+    def restore(self, arrays: Mapping[str, pa.Array]) -> None:
+        """Take on the statistics that :meth:`to_arrays` returned.
+
+        Parameters
+        ----------
+        arrays : Mapping
+            The arrays.
+        """
+        if not arrays:
+            return
+        self._begin(pa.chunked_array([arrays["first"]]))
+        self.n_rows, self.n_missing, self.n_forgotten, self.n_number_texts, n = arrays["counts"].to_pylist()
+        mean, squares, self.low, self.high = arrays["numbers"].to_pylist()
+        self.moments = Moments(n, mean, squares)
+        self.sample, self._chance = np.asarray(arrays["sample"]), np.asarray(arrays["chance"])
+        self.texts = Counter(
+            dict(zip(*(arrays[name].to_pylist() for name in ("texts", "rows of texts")), strict=True))
+        )
+        for row, text in zip(
+            *(arrays[f"{what} of no number"].to_pylist() for what in ("row", "text")), strict=True
+        ):
+            self._read, self.not_a_number = None, (row, text)
 
     def read_dates(self) -> None:
         """Take the statistics of texts that are dates with the day first."""

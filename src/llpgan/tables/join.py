@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Hashable, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -301,12 +301,31 @@ class BagCounts:
         n_bags, n_codes = len(bags.places), int(codes.max()) + 1
         cells = bags.of_row[there] * n_codes + codes[there]
         counts = np.bincount(cells, None if weights is None else weights[there], minlength=n_bags * n_codes)
-        height, width = self._table.shape
-        needed = int(bags.places.max()) + 1
-        more = max(needed, 2 * height) - height if needed > height else 0
-        if more or n_codes > width:
-            self._table = np.pad(self._table, ((0, more), (0, max(0, n_codes - width))))
+        self._make_room(int(bags.places.max()) + 1, n_codes)
         self._table[bags.places, :n_codes] += counts.reshape(n_bags, n_codes)
+
+    def merge(self, other: BagCounts, places: Index) -> None:
+        """Add the counts of other rows; ``places`` are those of their bags among all bags."""
+        codes = np.array([self.values.setdefault(value, len(self.values)) for value in other.values], np.int64)
+        if len(places) and len(codes):
+            self._make_room(int(places.max()) + 1, len(self.values))
+            self._table[np.ix_(places, codes)] += other.table(len(places))
+
+    def _make_room(self, n_bags: int, n_values: int) -> None:
+        height, width = self._table.shape
+        more = max(n_bags, 2 * height) - height if n_bags > height else 0
+        if more or n_values > width:
+            self._table = np.pad(self._table, ((0, more), (0, max(0, n_values - width))))
+
+    def to_arrays(self) -> dict[str, pa.Array]:
+        """Values, the shape of the table, and the table, from which :meth:`restore` reads them."""
+        shape = pa.array(self._table.shape)
+        return {"values": pa.array(list(self.values)), "shape": shape, "table": pa.array(self._table.ravel())}
+
+    def restore(self, arrays: Mapping[str, pa.Array]) -> None:
+        """Take on the counts that :meth:`to_arrays` returned."""
+        self.values = {value: place for place, value in enumerate(arrays["values"].to_pylist())}
+        self._table = np.array(arrays["table"]).reshape(arrays["shape"].to_pylist())
 
     def table(self, n_bags: int) -> NDArray[np.float64]:
         """The counts so far, of shape (n_bags, n_values)."""
@@ -324,6 +343,11 @@ def count_labels(
     of_row = np.full(len(labels), -1)
     of_row[counted] = positions
     counts.add(bags, found.tolist(), of_row, weights)
+    refuse_many_labels(counts, label)
+
+
+def refuse_many_labels(counts: BagCounts, label: str) -> None:
+    """Refuse a column with more values than any label has."""
     if len(counts.values) > MOST_LABELS:
         raise ValueError(f"column {label!r} has more than {MOST_LABELS:,} values: it is no label")
 
@@ -412,13 +436,17 @@ def _read_bag_table(given: Any, what: str, bag: Sequence[str], text: Sequence[st
         return BagTable.from_table(table, bag, classes, file, names)
 
 
+def known_bags(tables: Mapping[str, BagTable]) -> frozenset[Hashable]:
+    """The bags that all tables have."""
+    first, *others = (table.ids for table in tables.values())
+    return frozenset(first).intersection(*others)
+
+
 def drop_unmatched(
-    stream: RowStream, tables: Mapping[str, BagTable], spec: TableSpec
-) -> tuple[RowStream, Callable[[], None]]:
-    """Return the rows of bags that all tables have, and a function that notes what the rows so far left out."""
-    columns, first = spec.bag_columns(stream), next(iter(tables.values()))
-    known = set(first.ids).intersection(*(table.ids for table in tables.values()))
-    found: dict[Hashable, int] = {}
+    stream: RowStream, spec: TableSpec, known: Container[Hashable], found: dict[Hashable, int]
+) -> RowStream:
+    """Return the rows of known bags; ``found`` counts the rows of all bags that were read so far."""
+    columns = spec.bag_columns(stream)
 
     def parts(n_rows: int) -> Iterator[Rows]:
         for rows in stream.rows(n_rows):
@@ -430,23 +458,22 @@ def drop_unmatched(
             kept = np.flatnonzero(np.array([bag in known for bag in ids])[index])
             if len(kept):
                 yield rows if len(kept) == len(rows) else rows.take(kept)
-        if not known & found.keys():
-            raise ValueError(
-                f"no bag of {stream.name} has a row in {first.file}, such as {first.ids[0]!r}: no row is left"
-            )
 
-    def note() -> None:
-        lacking = [bag for bag in found if bag not in known]
-        spare = [bag for bag in first.ids if bag not in found]
-        n_rows = sum(found[bag] for bag in lacking)
-        here = (
-            [f"{n_rows:,} rows of {stream.name} in {_count_bags(lacking)} without proportions"] if lacking else []
-        )
-        there = [f"{_count_bags(spare)} of {first.file} without rows"] if spare else []
-        if here or there:
-            warn_user(f"left out: {' and '.join([*here, *there])} (unmatched)")
+    return replace(stream, rows=parts)
 
-    return replace(stream, rows=parts), note
+
+def note_unmatched(name: str, tables: Mapping[str, BagTable], found: Mapping[Hashable, int]) -> None:
+    """Note how many of the rows that were found in each bag were left out; refuse if no row is left."""
+    known, first = known_bags(tables), next(iter(tables.values()))
+    if not known & found.keys():
+        raise ValueError(f"no bag of {name} has a row in {first.file}, such as {first.ids[0]!r}: no row is left")
+    lacking = [bag for bag in found if bag not in known]
+    spare = [bag for bag in first.ids if bag not in found]
+    n_rows = sum(found[bag] for bag in lacking)
+    here = [f"{n_rows:,} rows of {name} in {_count_bags(lacking)} without proportions"] if lacking else []
+    there = [f"{_count_bags(spare)} of {first.file} without rows"] if spare else []
+    if here or there:
+        warn_user(f"left out: {' and '.join([*here, *there])} (unmatched)")
 
 
 def _count_bags(bags: Sequence[Hashable]) -> str:

@@ -14,16 +14,11 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, field, replace
-from functools import partial
-from itertools import chain
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from types import TracebackType
-from typing import Any, NamedTuple, Self, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import pyarrow as pa
@@ -31,15 +26,25 @@ import pyarrow.parquet
 from numpy.typing import NDArray
 
 from llpgan.bags import Bags
-from llpgan.bags.grouping import SortedBagIndex, consecutive_runs
+from llpgan.bags.grouping import SortedBagIndex
 from llpgan.bags.known_shares import KnownShares
 from llpgan.bags.on_disk import StoredInstances
-from llpgan.tables.build import Block, encode_blocks, refuse_changed, summarize_table, warn_of_likely_labels
-from llpgan.tables.read import Encoder, Rows
+from llpgan.tables.build import Block, warn_of_likely_labels
+from llpgan.tables.join import read_bag_tables
+from llpgan.tables.read import Encoder
+from llpgan.tables.sorting import (
+    INSTANCES,
+    WEIGHTS,
+    allocate_rows,
+    describe_inputs,
+    sort_parts,
+    split_source,
+    write_rows,
+)
 from llpgan.tables.spec import TableSpec, refuse_empty_path
 from llpgan.tables.streams import open_stream
 from llpgan.utils.arrays import Array
-from llpgan.utils.files import FolderKind, output_folder
+from llpgan.utils.files import FolderKind, claim_folder, output_folder, output_folder_with_notes
 from llpgan.utils.json_files import (
     Arrays,
     describe_lack,
@@ -53,118 +58,12 @@ from llpgan.utils.json_files import (
     to_plain,
     write_sealed,
 )
-from llpgan.utils.workers import prefetch
+from llpgan.utils.workers import check_n_jobs
 
 __all__ = ["StoredInstances", "is_store", "open_store", "store_bags", "store_tables"]
 
 
-Index = NDArray[np.int64]
-_BUFFER_BYTES, _MOST_BUFFER_BYTES = 2**27, 2**29  # the more, the longer the pieces that are written
-_ROWS_A_PIECE = 64  # of a bag, on average; shorter ones take long
-_GATHERED_BYTES = 2**23
-
-
-class SortingWriter:
-    """Writes instances to an ``.npy`` file, each to its bag's place; within a bag they keep their order.
-
-    Rows are gathered until there are many, sorted by bag, and written where those of their bag before them end.
-
-    Parameters
-    ----------
-    path : Path
-        Of the file.
-    sizes : Index
-        Of the bags, in the order in which they are written.
-    shape : tuple of int
-        Of an instance.
-    dtype : dtype
-        Of its values.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with SortingWriter(Path(folder, "x.npy"), np.array([1, 2]), (1,), np.dtype(float)) as writer:
-    ...         writer.add(np.array([[1.0], [2.0]]), np.array([1, 0]))
-    ...         writer.add(np.array([[3.0]]), np.array([1]))
-    ...     np.load(f"{folder}/x.npy")
-    array([[2.],
-           [1.],
-           [3.]])
-    """
-
-    def __init__(self, path: Path, sizes: Index, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
-        self.path = path
-        self.next_row = np.cumsum(sizes) - sizes
-        self.row_bytes = dtype.itemsize * int(np.prod(shape, dtype=np.int64))
-        n_rows = int(sizes.sum())
-        n_bytes, free = n_rows * self.row_bytes, shutil.disk_usage(path.parent).free
-        if free < n_bytes:
-            raise OSError(
-                f"{path.parent}: the store takes {n_bytes / 1e9:.2f} GB, but only {free / 1e9:.2f} GB are free"
-            )
-        wanted = min(_MOST_BUFFER_BYTES, len(sizes) * _ROWS_A_PIECE * self.row_bytes)
-        capacity = min(n_rows, max(1, max(_BUFFER_BYTES, wanted) // self.row_bytes))
-        self.waiting = np.empty((capacity, *shape), dtype)
-        self.bag_index = np.empty(capacity, dtype=np.int64)
-        self.n_waiting = 0
-        with path.open("wb") as file:
-            header = {
-                "descr": np.lib.format.dtype_to_descr(dtype),
-                "fortran_order": False,
-                "shape": (n_rows, *shape),
-            }
-            np.lib.format.write_array_header_1_0(file, header)
-            self.first_byte = file.tell()
-            file.truncate(self.first_byte + n_rows * self.row_bytes)
-
-    def __enter__(self) -> Self:
-        self.file = os.open(self.path, os.O_WRONLY)
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        try:
-            if error is None:
-                self._write_waiting()
-        finally:
-            os.close(self.file)
-
-    def add(self, instances: Array, bag_index: Index) -> None:
-        """Some instances, and the bag of each."""
-        done = 0
-        while done < len(instances):
-            if self.n_waiting == len(self.waiting):
-                self._write_waiting()
-            n = min(len(instances) - done, len(self.waiting) - self.n_waiting)
-            here = slice(self.n_waiting, self.n_waiting + n)
-            self.waiting[here] = instances[done : done + n]
-            self.bag_index[here] = bag_index[done : done + n]
-            self.n_waiting += n
-            done += n
-
-    def _write_waiting(self) -> None:
-        bags = self.bag_index[: self.n_waiting]
-        order = np.argsort(bags, kind="stable")
-        present, starts, counts = np.unique(bags[order], return_index=True, return_counts=True)
-        rows = np.arange(len(order)) + np.repeat(self.next_row[present] - starts, counts)  # each one's in the file
-        self.next_row[present] += counts
-        step = max(1, _GATHERED_BYTES // self.row_bytes)
-        for start in range(0, len(order), step):
-            self._write(self.waiting[order[start : start + step]], rows[start : start + step])
-        self.n_waiting = 0
-
-    def _write(self, instances: Array, rows: Index) -> None:
-        for start, stop in consecutive_runs(rows).tolist():
-            left = instances[start:stop].reshape(-1).view(np.uint8).data
-            place = self.first_byte + int(rows[start]) * self.row_bytes
-            while left:
-                n_written = os.pwrite(self.file, left, place)
-                left, place = left[n_written:], place + n_written
-
-
-STORE, INSTANCES, BAGS, WEIGHTS = "store.json", "instances.npy", "bags.parquet", "weights.npy"
+STORE, BAGS = "store.json", "bags.parquet"
 FORMAT = 1
 STORE_FOLDER = FolderKind(STORE, files=(INSTANCES, BAGS), pages=(WEIGHTS,))
 ENCODER_TYPES = {
@@ -475,7 +374,9 @@ def store_bags(bags: Bags, to: str | Path, *, overwrite: bool = False) -> Bags:
     ([[1.0], [6.0], [2.0]], ('a', 'b'))
     """
     with output_folder(Path(to), STORE_FOLDER, overwrite=overwrite) as folder:
-        _write_rows(folder, _store_blocks(bags), bags.sizes)
+        first = np.asarray(bags.instances[:1])
+        allocate_rows(folder, len(bags.instances), first, has_weights=bags.weights is not None)
+        write_rows(folder, _store_blocks(bags), np.cumsum(bags.sizes) - bags.sizes, len(bags.instances))
         of_bags = StoredBags(bags.bag_ids, bags.sizes, bags.proportions, bags.share_constraints, bags.bag_weights)
         write_small_files(folder, of_bags, bags.classes, bags.features, bags.encoder)
     return open_store(to)
@@ -493,6 +394,7 @@ def store_tables(
     to: str | Path,
     proportions: Any = None,
     *,
+    n_jobs: int = 1,
     overwrite: bool = False,
     progress: Callable[[int], None] | None = None,
     **spec: Any,
@@ -505,6 +407,10 @@ def store_tables(
     of integers is an id. The counts of rare values may be off by a few in a text column with more than 262,144
     different values.
 
+    Parquet files with more than about 1.5 million rows of 20 columns are read in parts. If the process is killed
+    or the disk is full, the next call with the same data and options continues with the parts that are missing,
+    and the store is the same.
+
     Parameters
     ----------
     data : table or path
@@ -513,8 +419,12 @@ def store_tables(
         The folder of the store, which must not exist.
     proportions : table or path, default=None
         A table with one row per bag: the columns of the bag, and one column per class.
+    n_jobs : int, default=1
+        The number of processes that read parts of Parquet files; -1 means one per core. The store is the same for
+        any number.
     overwrite : bool, default=False
-        Whether to replace a store that is there. Other files in the folder are kept.
+        Whether to replace a store that is there, and to give up an unfinished one of other data or options. Other
+        files in the folder are kept.
     progress : callable, default=None
         Called with the number of rows of each part that has been read; all rows are read twice. None means that
         nothing is reported.
@@ -526,46 +436,28 @@ def store_tables(
     Bags
         The bags of the store.
     """
+    check_n_jobs(n_jobs)
     table_spec = TableSpec(proportions=proportions, **spec)
-    inputs = (data, *table_spec.tables_of_bags.values())
-    with output_folder(Path(to), STORE_FOLDER, overwrite=overwrite, inputs=inputs) as folder:
+    claim: dict[str, Any] = {"overwrite": overwrite, "inputs": (data, *table_spec.tables_of_bags.values())}
+    with claim_folder(Path(to), STORE_FOLDER, **claim):
         refuse_empty_path(data, "data")
         categories = () if table_spec.columns is None else table_spec.columns.categories
         stream = open_stream(data, categories, table_spec.bag_ids)
-        stream = replace(stream, rows=partial(_read_rows, stream.rows, progress))
-        summary = summarize_table(stream, table_spec)
-        next_rows = _write_rows(folder, prefetch(encode_blocks(summary)), summary.sizes)
-        if not np.array_equal(next_rows, np.cumsum(summary.sizes)):
-            raise refuse_changed(summary.stream)
-        shares, encoder = summary.shares, summary.encoder
-        of_bags = StoredBags(summary.bag_ids, summary.sizes, shares.proportions, shares.share_constraints)
-        write_small_files(folder, of_bags, shares.classes, encoder.features, encoder)
+        table_spec.check_source(stream)
+        tables = read_bag_tables(stream, table_spec)
+        parts = split_source(data, stream, table_spec, progress)
+        with ExitStack() as stack:
+            notes = None
+            if len(parts) > 1:
+                content = describe_inputs(data, table_spec, tables, len(parts))
+                pair = output_folder_with_notes(Path(to), STORE_FOLDER, content, **claim)
+                folder, notes = stack.enter_context(pair)
+            else:
+                folder = stack.enter_context(output_folder(Path(to), STORE_FOLDER, **claim))
+            summary = sort_parts(folder, notes, parts, table_spec, tables, n_jobs, progress)
+            shares, encoder = summary.shares, summary.encoder
+            of_bags = StoredBags(summary.bag_ids, summary.sizes, shares.proportions, shares.share_constraints)
+            write_small_files(folder, of_bags, shares.classes, encoder.features, encoder)
     bags = open_store(to)
     warn_of_likely_labels(bags, summary)
     return bags
-
-
-def _read_rows(
-    rows: Callable[[int], Iterator[Rows]], progress: Callable[[int], None] | None, n_rows: int
-) -> Iterator[Rows]:
-    """The same parts, which a thread reads while the one before is in use; each is reported after its use."""
-    for part in prefetch(rows(n_rows)):
-        yield part
-        if progress is not None:
-            progress(len(part))
-
-
-def _write_rows(folder: Path, blocks: Iterator[Block], sizes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Write each row, and its weight if it has one, to the place of its bag; gives where each bag ends."""
-    first = next(blocks)
-    _, some, weights = first
-    with ExitStack() as stack:
-        rows = stack.enter_context(SortingWriter(folder / INSTANCES, sizes, some.shape[1:], some.dtype))
-        beside = None if weights is None else SortingWriter(folder / WEIGHTS, sizes, (), weights.dtype)
-        if beside is not None:
-            stack.enter_context(beside)
-        for positions, instances, weights in chain([first], blocks):
-            rows.add(instances, positions)
-            if beside is not None and weights is not None:
-                beside.add(weights, positions)
-    return rows.next_row

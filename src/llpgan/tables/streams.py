@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 import numpy as np
@@ -263,17 +263,17 @@ def _stream_array(rows: Rows, array: Any) -> RowStream:
 
 
 def _stream_tables(
-    name: str, schema: pa.Schema, tables: Callable[[int], Iterable[pa.Table]], folder: Path
+    name: str, schema: pa.Schema, tables: Callable[[int], Iterable[pa.Table]], folder: Path, start: int = 0
 ) -> RowStream:
     refuse_repeated(name, schema.names)
 
     def parts(n_rows: int) -> Iterator[Rows]:
-        first_row = 0
+        first_row = start
         with unreadable(name):
             for table in split_evenly(tables(n_rows), n_rows):
                 yield Rows(name, usual_text(table), folder=folder, first_row=first_row)
                 first_row += len(table)
-        if first_row == 0:
+        if first_row == start:
             raise ValueError(f"{name} is empty: it has columns {schema.names}, but no rows")
 
     return RowStream(name, schema, parts)
@@ -299,7 +299,7 @@ def split_evenly(tables: Iterable[pa.Table], n_rows: int) -> Iterator[pa.Table]:
 
 def _stream_parquet(path: Path, files: list[Path]) -> RowStream:
     schema, values = _open_parquet(path, files)
-    tables = partial(_read_parquet, files, schema, values)
+    tables = partial(_read_parquet, _whole_files(files), schema, values)
     return _stream_tables(str(path), _add_values(schema, values), tables, path.parent)
 
 
@@ -311,8 +311,41 @@ def split_by_file(path: str | Path) -> Iterator[RowStream]:
     for place, file in enumerate(files):
         if pa.parquet.read_metadata(file).num_rows:
             of_file = {name: of_files[place : place + 1] for name, of_files in values.items()}
-            tables = partial(_read_parquet, [file], schema, of_file)
+            tables = partial(_read_parquet, _whole_files([file]), schema, of_file)
             yield _stream_tables(str(file), _add_values(schema, of_file), tables, folder.parent)
+
+
+def split_by_rows(path: Path, n_cells: int) -> list[tuple[RowStream, int]]:
+    """The rows of Parquet files in parts of about so many cells, and the number of rows of each.
+
+    A part is some row groups that follow each other, of one file or of several. Of anything else there are none.
+    """
+    whole = path.absolute()  # processes may have another folder
+    files = list_parquet_files(whole)
+    if not files:
+        return []
+    schema, values = _open_parquet(whole, files)
+    with_values = _add_values(schema, values)
+    parts: list[tuple[RowStream, int]] = []
+    row_groups: dict[int, list[int]] = {}  # by the place of their file
+    n_rows = start = 0
+
+    def close() -> None:
+        pieces = [_Piece(files[place], place, of_file) for place, of_file in row_groups.items()]
+        tables = partial(_read_parquet, pieces, schema, values)
+        parts.append((_stream_tables(str(path), with_values, tables, whole.parent, start), n_rows))
+
+    for place, file in enumerate(files):
+        metadata = pa.parquet.read_metadata(file)
+        for group in range(metadata.num_row_groups):
+            row_groups.setdefault(place, []).append(group)
+            n_rows += metadata.row_group(group).num_rows
+            if n_rows * len(with_values) >= n_cells:
+                close()
+                row_groups, start, n_rows = {}, start + n_rows, 0
+    if n_rows:
+        close()
+    return parts
 
 
 def count_parquet_rows(path: Path) -> int | None:
@@ -328,7 +361,7 @@ def read_parquet_folder(path: Path) -> pa.Table | None:
         return None
     schema, values = _open_parquet(path, files)
     with unreadable(str(path)):
-        tables = _read_parquet(files, schema, values, _ROWS_AT_ONCE)
+        tables = _read_parquet(_whole_files(files), schema, values, _ROWS_AT_ONCE)
         return pa.concat_tables([_add_values(schema, values).empty_table(), *tables])
 
 
@@ -352,13 +385,25 @@ def _add_values(schema: pa.Schema, values: dict[str, pa.Array]) -> pa.Schema:
     return pa.schema([*schema, *((name, of_files.type) for name, of_files in values.items())])
 
 
+class _Piece(NamedTuple):
+    """Rows of a file: its place among the files of a table, and the row groups; None means all."""
+
+    file: Path
+    place: int
+    row_groups: list[int] | None = None
+
+
+def _whole_files(files: Sequence[Path]) -> list[_Piece]:
+    return [_Piece(file, place) for place, file in enumerate(files)]
+
+
 def _read_parquet(
-    files: list[Path], schema: pa.Schema, values: dict[str, pa.Array], n_rows: int
+    pieces: list[_Piece], schema: pa.Schema, values: dict[str, pa.Array], n_rows: int
 ) -> Iterator[pa.Table]:
     """The rows in tables of at most so many."""
-    for place, file in enumerate(files):
+    for file, place, row_groups in pieces:
         with pa.parquet.ParquetFile(file, **_READING) as opened:
-            for batch in opened.iter_batches(n_rows, columns=schema.names):
+            for batch in opened.iter_batches(n_rows, row_groups=row_groups, columns=schema.names):
                 table = pa.Table.from_batches([batch]).select(schema.names).cast(schema)
                 for name, of_files in values.items():
                     table = table.append_column(name, pa.repeat(of_files[place], len(table)))

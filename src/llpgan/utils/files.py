@@ -15,7 +15,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from llpgan.utils.json_files import sealed_content, write_sealed
+from llpgan.utils.json_files import digest_of_file, sealed_content, write_sealed
 
 _FULL = {errno.ENOSPC, errno.EFBIG, errno.EDQUOT}
 _unfinished: dict[Path, Callable[[], None]] = {}  # what is left to clean up, by the file or folder
@@ -453,6 +453,69 @@ def output_folder_in_parts(
             if not any((aside / each).exists() for each in content["pages"]):
                 _remove(aside)
         _replace_folder(aside, path, kind.ours)
+
+
+_NOTES = "notes.json"
+
+
+@contextmanager
+def output_folder_with_notes(
+    path: Path,
+    kind: FolderKind,
+    content: Mapping[str, Any],
+    *,
+    overwrite: bool = False,
+    inputs: Iterable[Any] = (),
+) -> Iterator[tuple[Path, Path]]:
+    """The same for a folder that is long in the making, and a folder for notes on what is done already.
+
+    Both stay when this ends early, unless the data are wrong, and the next call with the same content finds them.
+
+    Parameters
+    ----------
+    path : Path
+        Of the folder, which must not exist.
+    kind : FolderKind
+        What it is to be.
+    content : Mapping
+        What it is made from. An unfinished folder of other content is refused.
+    overwrite : bool, default=False
+        Replace it, if it is of this kind, and an unfinished one of other content.
+    inputs : Iterable, default=()
+        Paths that are read meanwhile; whatever is not the path of something is left aside.
+    """
+    with claim_folder(path, kind, overwrite=overwrite, inputs=inputs):
+        path = _name_output(path)
+        notes = path.with_name(f".llpgan-part-{path.name}")
+        there = sealed_content(notes / _NOTES)
+        others = [name for name in content if there is not None and there.get(name) != content[name]]
+        if others and not overwrite:
+            raise FileExistsError(
+                f"an unfinished {path} is there, made with other {' and '.join(others)}: give the same to "
+                f"continue, or begin anew (overwrite)"
+            )
+        if there is None or others:
+            _remove(notes)
+            notes.mkdir(parents=True)
+            with name_if_full(path):
+                write_sealed(notes / _NOTES, content, 1)
+                _flush(notes / _NOTES)
+        digest = digest_of_file(notes / _NOTES)  # processes that were left over from other content find nothing
+        folder = notes / digest[:16]
+        folder.mkdir(exist_ok=True)
+        for half in notes.rglob(".llpgan-*"):
+            _remove(half)
+        try:
+            with name_if_full(path):
+                yield folder, notes
+                for file in folder.iterdir():
+                    _flush(file)
+        except (ValueError, TypeError) as error:
+            if not isinstance(error.__cause__, OSError):
+                _remove(notes)
+            raise
+        _replace_folder(folder, path, kind.ours)
+        _remove(notes)
 
 
 def refuse_input(output: Path, inputs: Iterable[Any]) -> None:

@@ -248,6 +248,27 @@ def refuse_torchrun(command: str, advice: str) -> None:
     )
 
 
+def check_n_jobs(n_jobs: int) -> None:
+    """Refuse a number of processes that joblib has no meaning for."""
+    if n_jobs == 0:
+        raise ValueError("n_jobs must not be 0: give at least 1, or -1 for one process per core")
+
+
+def run_in_jobs(
+    function: Callable[..., Result], arguments: Iterable[tuple[Any, ...]], n_jobs: int
+) -> Iterator[Result]:
+    """Run a function on many arguments in processes of joblib; the results come in order, as soon as they can.
+
+    Backends that cannot return single results, such as that of Ray, return all of them in the end.
+    """
+    import joblib
+
+    backend, _ = joblib.parallel.get_active_backend()
+    as_they_come = "generator" if backend.supports_return_generator else "list"
+    tasks = (joblib.delayed(function)(*each) for each in arguments)
+    return iter(joblib.Parallel(n_jobs=n_jobs, return_as=as_they_come, batch_size=1)(tasks))
+
+
 ADVICE = "start the same command again; with the same random_state it gives the same model"
 
 

@@ -21,7 +21,7 @@ from llpgan import DLLP, BagBoosting, BagLogistic, Bags, Columns, InvCal, Laplac
 from llpgan.tables import columns as column_summary
 from llpgan.tables import read as csv_blocks
 from llpgan.tables import read as rows
-from llpgan.tables import store as external_sort
+from llpgan.tables import sorting as external_sort
 from llpgan.tables.store import open_store, store_bags, store_tables
 
 pytestmark = pytest.mark.filterwarnings("ignore:column")
@@ -267,15 +267,15 @@ def test_a_file_that_is_cut_short_or_empty_is_refused(files, people, results):
 
 
 def test_rows_that_change_between_the_two_readings_are_noticed(files, people, results, monkeypatch):
-    from llpgan.tables import store as store_writing
+    from llpgan.tables import sorting as store_writing
 
-    write = store_writing._write_rows
+    write = store_writing.write_rows
 
     def later(*args):
         pa.parquet.write_table(people.slice(1), "people.parquet")
         return write(*args)
 
-    monkeypatch.setattr(store_writing, "_write_rows", later)
+    monkeypatch.setattr(store_writing, "write_rows", later)
     with pytest.raises(ValueError, match=r"people.parquet has changed while it was read"):
         store_tables("people.parquet", "store", results, bag="state")
     assert not Path("store").exists()
@@ -302,7 +302,7 @@ def test_a_full_disk_is_said_before_anything_is_written(files, results, monkeypa
 KILLED = """
 import os, warnings
 warnings.simplefilter("ignore")
-from llpgan.tables import store as external_sort
+from llpgan.tables import sorting as external_sort
 from llpgan.tables.store import store_tables
 write = external_sort.SortingWriter._write_waiting
 external_sort._BUFFER_BYTES, external_sort._ROWS_A_PIECE = 20_000, 1
