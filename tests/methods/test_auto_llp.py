@@ -6,7 +6,8 @@ from llpgan.methods import auto_llp
 from llpgan.methods.refinement import mixture_weights
 from llpgan.persistence.onnx import to_onnx
 
-ALL_PARTS = ["BagBoosting, all features", "BagBoosting", "BagLogistic"]
+LINEAR = ["BagLogistic", "BagLogistic, steps"]
+ALL_PARTS = ["BagBoosting, all features", "BagBoosting", *LINEAR]
 
 
 @pytest.fixture(scope="module")
@@ -27,9 +28,9 @@ def label_shift():
 
 def test_trees_count_for_more_where_they_match_held_out_bags_better(random_bags):
     model = AutoLLP(random_state=0).fit_bags(random_bags)
-    assert [row["method"] for row in model.tried_] == ["BagBoosting", "BagLogistic"]
+    assert [row["method"] for row in model.tried_] == ["BagBoosting", *LINEAR]
     assert model.tried_[0]["held_out_loss"] < model.tried_[1]["held_out_loss"]
-    assert model.weights_[0] > 0.9
+    assert model.weights_[1] < 0.1
     assert model.weights_.sum() == pytest.approx(1)
     each = [part.predict_proba(random_bags.instances) for part in model.models_]
     np.testing.assert_allclose(
@@ -60,13 +61,18 @@ def test_the_linear_model_gets_the_time_that_is_left(label_shift, monkeypatch):
     monkeypatch.setattr(auto_llp.time, "perf_counter", lambda: float(next(now)))
     little = AutoLLP(random_state=0, time_limit=1.0).fit_bags(label_shift)
     assert [row["method"] for row in little.tried_] == ["BagBoosting"]
-    enough = AutoLLP(random_state=0, time_limit=3000.0).fit_bags(natural_bags(12))
+    bags = natural_bags(30)
+    short, enough = (AutoLLP(random_state=0, time_limit=limit).fit_bags(bags) for limit in (2000.0, 4000.0))
+    assert [row["method"] for row in short.tried_] == ALL_PARTS[:-1]
     assert [row["method"] for row in enough.tried_] == ALL_PARTS
-    n_resamples = enough.models_[2].n_resamples
-    assert 10 < n_resamples < 100
+    linear, additive = enough.models_[2:]
+    assert 10 < linear.n_resamples < 100
+    assert 10 < additive.n_resamples < 50
     assert little.chosen_.endswith("BagLogistic left out, for which there was no time")
-    assert "stopped growing by the time limit" in enough.chosen_
-    assert f"{n_resamples} of 100 resamples and no refinement by the time limit" in enough.chosen_
+    assert "stopped growing by the time limit" in short.chosen_
+    assert short.chosen_.endswith("BagLogistic, steps left out, for which there was no time")
+    assert f"{linear.n_resamples} of 100 resamples and no refinement by the time limit" in enough.chosen_
+    assert f"{additive.n_resamples} of 50 resamples and no refinement by the time limit" in enough.chosen_
 
 
 def test_saved_and_exported_models_predict_the_same(label_shift, tmp_path):
@@ -97,24 +103,31 @@ def natural_bags(n_bags):
 
 
 def test_the_linear_model_is_refined_under_covariate_shift():
-    model = AutoLLP(random_state=0).fit_bags(natural_bags(12))
-    all_features, few_features, linear = model.models_
+    model = AutoLLP(random_state=0).fit_bags(natural_bags(30))
+    all_features, few_features, linear, additive = model.models_
     assert all_features.max_features == 1.0
     assert few_features.max_features is None
     assert all_features.bag_shift_ == few_features.bag_shift_ == "covariate"
     given = {"random_state": linear.random_state, "time_limit": linear.time_limit, "refine": True}
     assert linear.get_params() == BagLogistic(**given).get_params()
+    given |= {"n_steps": 3, "n_resamples": 50, "time_limit": additive.time_limit}
+    assert additive.get_params() == BagLogistic(**given).get_params()
     means = np.array([part.held_out_means_ for part in model.models_])
-    np.testing.assert_allclose(
-        model.weights_, mixture_weights(natural_bags(12), means, np.array([0.25, 0.25, 0.5]))
-    )
+    np.testing.assert_allclose(model.weights_, mixture_weights(natural_bags(30), means, np.full(4, 0.25)))
+
+
+def test_few_bags_and_columns_of_two_values_have_no_steps():
+    bags = natural_bags(30)
+    binary = Bags.from_arrays((bags.instances > 0).astype(float), bags.bag_index, bags.proportions)
+    for without in (natural_bags(12), binary):
+        assert [row["method"] for row in AutoLLP(random_state=0).fit_bags(without).tried_] == ALL_PARTS[:-1]
 
 
 def test_a_short_time_limit_leaves_refinement_out(monkeypatch):
     """By a clock that says that everything takes ten seconds."""
     now = iter(np.arange(0, 1e6, 10.0))
     monkeypatch.setattr(auto_llp.time, "perf_counter", lambda: float(next(now)))
-    bags = natural_bags(12)
+    bags = natural_bags(30)
     short, long = (AutoLLP(random_state=0, time_limit=limit).fit_bags(bags) for limit in (6000.0, 1e5))
     assert not short.models_[2].refine
     assert "no refinement by the time limit" in short.chosen_
@@ -127,7 +140,7 @@ def test_training_ends_before_the_time_limit(monkeypatch, limit):
     """By a clock of which every look takes ten seconds; the last few steps are known to take less."""
     now = iter(np.arange(0, 1e6, 10.0))
     monkeypatch.setattr(auto_llp.time, "perf_counter", lambda: float(next(now)))
-    AutoLLP(random_state=0, time_limit=limit).fit_bags(natural_bags(12))
+    AutoLLP(random_state=0, time_limit=limit).fit_bags(natural_bags(30))
     assert next(now) <= 1.1 * limit
 
 

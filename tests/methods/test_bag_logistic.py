@@ -4,13 +4,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy.optimize import check_grad, minimize
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
-from llpgan import BagLogistic, Bags
+from llpgan import BagLogistic, Bags, load, save
 from llpgan.bags.on_disk import StoredInstances
 from llpgan.methods.bag_logistic import BagCrossEntropies
 from llpgan.methods.lbfgs import minimize_side_by_side
-from llpgan.methods.linear import bag_blocks, principal_components
+from llpgan.methods.linear import Steps, bag_blocks, principal_components
+from llpgan.persistence.onnx import to_onnx
 
 
 @pytest.fixture
@@ -93,7 +95,8 @@ def test_searches_side_by_side_are_those_of_scipy(bags, rng):
 def test_bags_in_a_file_are_learned_as_those_in_memory(bags, tmp_path):
     np.save(tmp_path / "rows.npy", bags.instances)
     stored = replace(bags, instances=StoredInstances(tmp_path / "rows.npy"))
-    one, other = (BagLogistic(n_resamples=2, random_state=0).fit_bags(some) for some in (bags, stored))
+    method = BagLogistic(n_resamples=2, n_steps=2, random_state=0)
+    one, other = (clone(method).fit_bags(some) for some in (bags, stored))
     np.testing.assert_array_equal(one.predict_proba(bags.instances), other.predict_proba(stored))
 
 
@@ -181,3 +184,57 @@ def test_principal_components_in_one_scale(rng):
     np.testing.assert_allclose(found.var(axis=0).mean(), 1)
     np.testing.assert_allclose(np.corrcoef(found.T)[0, 1], 0, atol=1e-9)
     assert found.var(axis=0)[0] > 5 * found.var(axis=0)[1]
+
+
+@pytest.fixture
+def humps(rng):
+    """The second class is in the middle of the first column; the second column has two values."""
+    rows = np.column_stack([rng.normal(size=1500), rng.integers(2, size=1500)])
+    return rows, (np.abs(rows[:, 0]) < 0.7).astype(int), np.arange(1500) // 5
+
+
+def test_scores_with_steps_rise_and_fall(humps):
+    rows, labels, groups = humps
+    without, with_steps = (
+        BagLogistic(n_steps=n, n_resamples=5, random_state=0).fit(rows, labels, groups=groups) for n in (0, 5)
+    )
+    assert without.score(rows, labels) < 0.7
+    assert with_steps.score(rows, labels) > 0.85
+    assert without.steps_ is None
+    assert with_steps.steps_.columns.tolist() == [0] * 5
+
+
+@pytest.mark.parametrize("limit", [3.0, None])
+def test_models_with_steps_are_saved_and_exported(humps, tmp_path, limit):
+    onnxruntime = pytest.importorskip("onnxruntime")
+    rows, labels, groups = humps
+    model = BagLogistic(n_steps=3, n_resamples=2, limit=limit, random_state=0).fit(rows, labels, groups=groups)
+    save(model, tmp_path / "model")
+    loaded = load(tmp_path / "model")
+    np.testing.assert_array_equal(loaded.predict_proba(rows), model.predict_proba(rows))
+    session = onnxruntime.InferenceSession(to_onnx(loaded).SerializeToString())
+    found = session.run(["probabilities"], {"instances": rows})[0]
+    np.testing.assert_allclose(found, model.predict_proba(rows), atol=1e-6)
+
+
+def test_steps_stand_at_quantiles_of_columns_with_more_than_two_values(rng):
+    rows = np.column_stack([np.arange(100.0), np.arange(100) % 2, np.arange(100) % 3, np.ones(100)])
+    steps = Steps.from_rows(rows, n_steps=3)
+    assert steps.columns.tolist() == [0, 0, 0, 2, 2]
+    assert steps.thresholds.tolist() == [24.5, 49.5, 74.5, 0.5, 1.5]
+    found = steps(rows)
+    np.testing.assert_allclose(found.mean(axis=0), 0, atol=1e-12)
+    np.testing.assert_allclose(found.std(axis=0), 1)
+
+
+def test_steps_of_weighted_rows_are_those_of_repeated_rows(rng):
+    rows, counts = rng.integers(8, size=(200, 3)).astype(float), rng.integers(1, 5, size=200)
+    weighted, repeated = Steps.from_rows(rows, 3, counts.astype(float)), Steps.from_rows(rows.repeat(counts, 0), 3)
+    np.testing.assert_array_equal(weighted.columns, repeated.columns)
+    np.testing.assert_array_equal(weighted.thresholds, repeated.thresholds)
+    np.testing.assert_allclose(weighted.shares, repeated.shares)
+
+
+def test_a_value_that_is_rare_has_no_step():
+    column = np.concatenate([np.zeros(995), np.ones(2), np.full(3, 2.0)])
+    assert len(Steps.from_rows(column[:, None], n_steps=3).columns) == 0

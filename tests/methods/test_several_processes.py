@@ -20,6 +20,7 @@ METHODS = {
     "BagLogistic": BagLogistic(n_resamples=5, random_state=0),
     "BagLogistic, refined": BagLogistic(n_resamples=5, refine=True, random_state=0),
     "BagLogistic, refined by 1.5": BagLogistic(n_resamples=5, refine=Refinement(rounds=3), random_state=0),
+    "BagLogistic, steps": BagLogistic(n_resamples=2, n_steps=3, random_state=0),
     "BagLogistic, components": BagLogistic(n_resamples=2, n_components=2, random_state=0),
     "MeanMap": MeanMap(),
     "LaplacianMeanMap": LaplacianMeanMap(similarity="nearest"),

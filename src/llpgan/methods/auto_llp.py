@@ -30,6 +30,10 @@ _FOR_FEW_BAGS = {"n_resamples": 20, "tol": 1e-3}  # a search that ends early doe
 _TREES_UNDER_LABEL_SHIFT = 2 / 3
 _COST_OF_REFINEMENT = 150  # resamples that take as long, on few and on many bags
 _FEWEST_TO_REFINE = 20  # resamples
+_ADDITIVE = {"n_steps": 3, "n_resamples": 50}  # of the linear model whose scores rise and fall with a column
+_FEWEST_FOR_STEPS = 30  # bags
+_ROWS_LOOKED_AT = 1000  # for columns that have more than two values
+_SHARE_FOR_LINES = 0.4  # of the time that is left, if an additive model follows
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -43,9 +47,11 @@ class AutoLLP(LLPClassifier):
       :class:`~llpgan.methods.bag_logistic.BagLogistic`, which does not rest on that assumption, for a third.
     - Under covariate shift fewer than ten bags are learned by BagLogistic alone. Of more bags both methods learn.
       If bags differ by more than chance, there are two kinds of trees: those that split at all features, and those
-      that split at few of them. Each method has predictions for bags that parts of it have not seen. The weights
-      are those with which the mean of all matches these bags best, drawn towards equal weights of trees and linear
-      model (see :func:`~llpgan.methods.refinement.mixture_weights`).
+      that split at few of them. From 30 bags on there are two kinds of BagLogistic: one whose scores are linear,
+      and one whose scores have steps, ``n_steps=3``, so that they can rise and fall with a column. Each method has
+      predictions for bags that parts of it have not seen. The weights are those with which the mean of all matches
+      these bags best, drawn towards equal weights of trees and linear models (see
+      :func:`~llpgan.methods.refinement.mixture_weights`).
 
     BagLogistic has ``refine=True``, which needs ten bags. See ``docs/methods/auto_llp.md`` for how these shares
     were chosen.
@@ -53,7 +59,7 @@ class AutoLLP(LLPClassifier):
     Parameters
     ----------
     time_limit : float, default=300.0
-        How many seconds training may take. Trees stop growing after two thirds of it. The linear model is refined
+        How many seconds training may take. Trees stop growing after two thirds of it. Each linear model is refined
         if the remaining time allows it, and gets the number of resamples that it allows. It is left out if there
         is not even time for ten. ``chosen_`` says what was left out. None means no limit.
     random_state : int, RandomState instance or None, default=None
@@ -158,10 +164,16 @@ class AutoLLP(LLPClassifier):
             if not trees.can_split_:  # trees would only pull the linear model to the overall shares
                 trained = []
                 break
-        linear = _fit_in_time(_usual_linear(bags, seed), bags, deadline, needed=not trained)
-        if linear is None:
-            return trained, ["BagLogistic left out, for which there was no time"]
-        return [*trained, linear], []
+        left_out = []
+        kinds_of_linear = _kinds_of_linear(bags, seed, [model for model, _ in trained])
+        for number, linear in enumerate(kinds_of_linear):
+            share = _SHARE_FOR_LINES if number < len(kinds_of_linear) - 1 else 1.0
+            found = _fit_in_time(linear, bags, deadline, share, needed=not trained)
+            if found is None:
+                left_out.append(f"{_name_part(linear)} left out, for which there was no time")
+            else:
+                trained.append(found)
+        return trained, left_out
 
     def _probabilities(self, instances: Array) -> Array:
         parts = [w * model._probabilities(instances) for w, model in zip(self.weights_, self.models_, strict=True)]
@@ -189,6 +201,23 @@ def _kinds_of_trees(bags: Bags, seed: int) -> list[BagBoosting]:
     return [clone(trees).set_params(max_features=1.0, **few), clone(trees).set_params(**few)]
 
 
+def _kinds_of_linear(bags: Bags, seed: int, trees: list[Any]) -> list[BagLogistic]:
+    """Untrained; with trees under covariate shift two kinds, if some column has more than two values."""
+    linear = _usual_linear(bags, seed)
+    is_possible = bool(trees) and trees[0].bag_shift_ == "covariate" and bags.n_bags >= _FEWEST_FOR_STEPS
+    if not is_possible or not _has_numbers(bags.instances):
+        return [linear]
+    return [linear, clone(linear).set_params(**_ADDITIVE)]
+
+
+def _has_numbers(instances: Array) -> bool:
+    """Whether these are rows of a table, and some column has more than two values."""
+    if instances.ndim > 2:
+        return False
+    rows = np.asarray(instances[np.unique(np.linspace(0, len(instances) - 1, _ROWS_LOOKED_AT).astype(np.int64))])
+    return bool(((rows > rows.min(axis=0)) & (rows < rows.max(axis=0))).any())
+
+
 def _usual_linear(bags: Bags, seed: int) -> BagLogistic:
     """The linear model without a time limit."""
     model = BagLogistic(random_state=seed)
@@ -198,9 +227,12 @@ def _usual_linear(bags: Bags, seed: int) -> BagLogistic:
 
 
 def _fit_in_time(
-    linear: BagLogistic, bags: Bags, deadline: float, *, needed: bool
+    linear: BagLogistic, bags: Bags, deadline: float, share: float, *, needed: bool
 ) -> tuple[LLPClassifier, float] | None:
-    """Train with refinement and as many resamples as there is time for; None if there is none, unless needed."""
+    """Train with refinement and as many resamples as a share of the remaining time allows.
+
+    None if there is not even time for few resamples, unless the model is needed.
+    """
     if np.isfinite(deadline):
         clock = find_workers().from_first  # of several workers, the clock of the first one counts
         remaining = clock(lambda: deadline - time.perf_counter())
@@ -211,7 +243,7 @@ def _fit_in_time(
         timed = _fit_part(few.set_params(time_limit=max(least, remaining / 2)), bags)
         if few.is_out_of_time_ and not needed:
             return None
-        remaining = clock(lambda: deadline - time.perf_counter())
+        remaining = share * clock(lambda: deadline - time.perf_counter())
         n_possible = clock(lambda: int(_TIMED_RESAMPLES * max(0.0, remaining) / timed[1]))
         if n_possible <= _TIMED_RESAMPLES:
             return timed
@@ -240,12 +272,14 @@ def _weigh_parts(models: list[Any], bags: Bags) -> tuple[Array, list[float | Non
 
 
 def _name_part(model: LLPClassifier) -> str:
-    has_all = getattr(model, "max_features", None) == 1.0
-    return f"{type(model).__name__}, all features" if has_all else type(model).__name__
+    kind = ", all features" if getattr(model, "max_features", None) == 1.0 else ""
+    return f"{type(model).__name__}{', steps' if getattr(model, 'n_steps', 0) else kind}"
 
 
 def _describe_left_out(model: LLPClassifier, usual: BagLogistic) -> str | None:
     """What the time limit left out of a method; None if nothing."""
+    if getattr(model, "n_steps", 0):
+        usual = clone(usual).set_params(**_ADDITIVE)
     is_linear = isinstance(model, type(usual))
     if not is_linear:
         return "stopped growing by the time limit" if model.is_out_of_time_ else None

@@ -21,6 +21,7 @@ from llpgan.methods.linear import (
     BagBlock,
     ClassicalClassifier,
     Linear,
+    Steps,
     bag_blocks,
     one_blas_thread,
     predict_classes,
@@ -104,6 +105,7 @@ class BagCrossEntropies:
 _NUMBERS_AT_ONCE = 2**27  # of what searches side by side hold of a block and of their past
 _MEMORY_IN_ROWS = 40  # numbers that a search keeps for each weight
 _ROWS_AT_ONCE = 2**12  # of predictions
+_ROWS_FOR_STEPS = 20_000
 _ANY_SUM = 0.01  # proportions were checked before
 _N_PARTS, _FEWEST_BAGS = 5, 10  # of bags that are held out, and the bags that there must be for it
 _SHARE_FOR_STARTS = 0.5  # of the time limit, before refinement
@@ -141,6 +143,10 @@ class BagLogistic(ClassicalClassifier):
         If there are more columns than this, the classifiers are fitted to so many principal components, which is
         quicker. All components have one scale, so that the penalty keeps the classifiers to the strong ones. For
         features of pretrained networks, with ``standardize=False``. None means all columns.
+    n_steps : int, default=0
+        The number of thresholds for each column of more than two values, at equal shares of the rows.
+        The classifiers then have further columns that say whether it is above each threshold, so that a score can
+        rise and fall with it. 0 means that scores are linear.
     refine : bool, Refinement or sequence of Refinement, default=False
         Whether to refine the classifiers. True means that held-out bags choose: one refinement if it is clearly
         better, else the mean of the classifiers with and without refinements, with weights that match these bags.
@@ -156,7 +162,9 @@ class BagLogistic(ClassicalClassifier):
     Attributes
     ----------
     models_ : list of Linear
-        The weights and intercepts of each classifier on the features.
+        The weights and intercepts of each classifier on the features, after which come those of steps.
+    steps_ : Steps or None
+        The thresholds of columns; None without any.
     weights_ : ndarray of shape (n_models,) or None
         The weight of each classifier in the mean of probabilities. None means that all count the same.
     refinement_ : Refinement, tuple of Refinement or None
@@ -192,6 +200,7 @@ class BagLogistic(ClassicalClassifier):
     n_resamples: int = 100
     limit: float | None = 3.0
     n_components: int | None = None
+    n_steps: int = 0
     refine: bool | Refinement | Sequence[Refinement] = False
     time_limit: float | None = None
     tol: float = 1e-4
@@ -207,6 +216,7 @@ class BagLogistic(ClassicalClassifier):
         "n_resamples": [Interval(Integral, 0, None, closed="left")],
         "limit": [Interval(Real, 0, None, closed="neither"), None],
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
+        "n_steps": [Interval(Integral, 0, None, closed="left")],
         "refine": ["boolean", Refinement, tuple, list],
         "time_limit": [Interval(Real, 0, None, closed="neither"), None],
         "tol": [Interval(Real, 0, None, closed="neither")],
@@ -232,10 +242,12 @@ class BagLogistic(ClassicalClassifier):
         deadline = np.inf if self.time_limit is None else time.perf_counter() + self.time_limit
         bags = self._start(bags)
         self._learn_scales(bags)
+        self._learn_steps(bags)
         if self.n_components is not None and np.prod(bags.instances.shape[1:]) > self.n_components:
             self._fit_components(bags, self.n_components, deadline)
             return self._finish(bags)
-        blocks = bag_blocks(bags, self._rows)
+        n_numbers = len(bags.instances) * self._n_features(bags)
+        blocks = bag_blocks(bags, self._rows, keep=self.steps_ is None or n_numbers <= _NUMBERS_AT_ONCE)
         random = find_workers().from_first(lambda: check_random_state(self.random_state))
         with one_blas_thread():
             if self.refine and bags.n_bags >= _FEWEST_BAGS:
@@ -297,7 +309,7 @@ class BagLogistic(ClassicalClassifier):
         total = bags.n_bags if bags.bag_weights is None else bags.bag_weights.sum()
         weights = (draws if bags.bag_weights is None else draws * bags.bag_weights) / total
         n_outputs = 1 if bags.n_classes == 2 else bags.n_classes
-        n_features = int(np.prod(bags.instances.shape[1:]))
+        n_features = self._n_features(bags)
         rows = find_workers().largest(np.array([max(block.sizes.sum() for block in blocks)]))[0]
         largest = int(rows) + _MEMORY_IN_ROWS * n_features
         at_once = max(1, _NUMBERS_AT_ONCE // (n_outputs * largest))
@@ -318,7 +330,7 @@ class BagLogistic(ClassicalClassifier):
             some = slice(first, first + _ROWS_AT_ONCE)
             reduced[some] = (self._rows(bags.instances[some]) - mean) @ directions
         few = replace(bags, instances=reduced, features=None, encoder=None, tolerance=_ANY_SUM)
-        copy = clone(self).set_params(n_components=None, standardize=False)
+        copy = clone(self).set_params(n_components=None, n_steps=0, standardize=False)
         if self.time_limit is not None:
             copy.time_limit = max(_LEAST_SECONDS, deadline - time.perf_counter())
         with collect_trial_warnings():
@@ -331,10 +343,33 @@ class BagLogistic(ClassicalClassifier):
         self.held_out_means_, self.is_out_of_time_ = copy.held_out_means_, copy.is_out_of_time_
 
     def _rows(self, instances: Array) -> Array:
-        """(n, d): the features of any instances."""
-        features = np.asarray(instances, np.float64).reshape(len(instances), -1) - self.shift_
-        features /= self.scale_  # in its place: a second copy of a table takes as long as the division
+        """(n, d): the features of any instances, and their steps."""
+        features = self._columns(instances)
+        steps = getattr(self, "steps_", None)  # version 0.2 had none
+        if steps is not None:
+            features = np.column_stack([features, steps(features)])
         return features if not self.standardize or self.limit is None else soft_clip(features, self.limit)
+
+    def _columns(self, instances: Array) -> Array:
+        """(n, d): the columns of any instances in one scale."""
+        columns = np.asarray(instances, np.float64).reshape(len(instances), -1) - self.shift_
+        columns /= self.scale_  # in its place: a second copy of a table takes as long as the division
+        return columns
+
+    def _n_features(self, bags: Bags) -> int:
+        """With steps."""
+        n_steps = 0 if self.steps_ is None else len(self.steps_.columns)
+        return int(np.prod(bags.instances.shape[1:])) + n_steps
+
+    def _learn_steps(self, bags: Bags) -> None:
+        """Thresholds from at most some thousand rows at equal steps."""
+        self.steps_: Steps | None = None
+        if self.n_steps > 0:
+            n_rows = len(bags.instances)
+            places = np.unique(np.linspace(0, n_rows - 1, min(n_rows, _ROWS_FOR_STEPS)).astype(np.int64))
+            weights = None if bags.weights is None else bags.weights[places]
+            found = Steps.from_rows(self._columns(bags.instances[places]), self.n_steps, weights)
+            self.steps_ = found if len(found.columns) else None
 
     def _points(self) -> Array:
         """(r, outputs, d + 1): the classifiers, with the intercept last."""

@@ -45,6 +45,7 @@ def positive_part(values: Array, width: float) -> tuple[Array, Array]:
 Loss = Callable[[Array], tuple[float, Array]]
 _MAX_ITERATIONS = 2000
 _ROWS_FOR_COMPONENTS = 20_000
+_RARE = 0.01  # the share of rows on either side of a step that is too rare for it
 _FAR = 1e4  # scales from zero: columns whose mean is further off are centred first, or sums would cancel
 
 
@@ -160,6 +161,66 @@ def principal_components(
     )
     spread = float(np.sqrt(max(variances.mean(), 0)))
     return mean, vectors[:, ::-1] / (spread if spread > 0 else 1.0)
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Columns that say whether a feature is above a threshold, in one scale.
+
+    A linear classifier of features and steps is additive: its score is a sum of one function of each feature, a
+    line with a jump at each threshold.
+
+    Attributes
+    ----------
+    columns : ndarray of shape (n_steps,)
+        The feature of each step.
+    thresholds : ndarray of shape (n_steps,)
+        The threshold of each, between two values of the feature.
+    shares : ndarray of shape (n_steps,)
+        The share of the rows above each.
+
+    Examples
+    --------
+    >>> steps = Steps.from_rows(np.array([[0.0, 1.0], [1.0, 1.0], [2.0, 0.0], [3.0, 0.0]]), n_steps=1)
+    >>> steps.columns, steps.thresholds
+    (array([0]), array([1.5]))
+    >>> steps(np.array([[1.4, 0.0], [1.6, 0.0]]))
+    array([[-1.],
+           [ 1.]])
+    """
+
+    columns: Array
+    thresholds: Array
+    shares: Array
+
+    @classmethod
+    def from_rows(cls, rows: Array, n_steps: int, weights: Array | None = None) -> Steps:
+        """So many thresholds, at equal shares of the rows, for each feature that has more than two values."""
+        weights = np.ones(len(rows)) if weights is None else weights
+        goals = np.arange(1, n_steps + 1) / (n_steps + 1)
+        columns, thresholds, shares = [], [], []
+        for column, each in enumerate(rows.T):
+            values, place = np.unique(each, return_inverse=True)
+            if len(values) < 3:  # a line says all of two values
+                continue
+            below = np.cumsum(np.bincount(place, weights))[:-1] / weights.sum()
+            last = np.unique(np.searchsorted(below, goals).clip(max=len(below) - 1))
+            if len(below) <= n_steps:
+                last = np.arange(len(below))
+            last = last[(below[last] > _RARE) & (below[last] < 1 - _RARE)]
+            columns += [column] * len(last)
+            thresholds += ((values[last] + values[last + 1]) / 2).tolist()
+            shares += (1 - below[last]).tolist()
+        return cls(np.array(columns, np.int64), np.array(thresholds, np.float64), np.array(shares, np.float64))
+
+    @property
+    def scales(self) -> Array:
+        """(n_steps,): the standard deviation of each step, by which it is divided; at least a sixth."""
+        return np.maximum(np.sqrt(self.shares * (1 - self.shares)), 1 / 6)
+
+    def __call__(self, features: Array) -> Array:
+        """(n_rows, n_steps): the steps of rows of features."""
+        return ((features[:, self.columns] > self.thresholds) - self.shares) / self.scales
 
 
 def one_blas_thread() -> AbstractContextManager[object]:
@@ -369,10 +430,13 @@ def bag_blocks(
 
 def _compute_features(bags: Bags, features_of: FeaturesOf, first: int, stop: int) -> Array:
     """The features of some rows in the order of bags, a few thousand at a time, with a column of ones."""
-    table = np.ones((stop - first, int(np.prod(bags.instances.shape[1:])) + 1))
+    table = np.empty((0, 0))
     for start in range(first, stop, ROWS_A_BLOCK):
         rows = bags.row_order[start : min(stop, start + ROWS_A_BLOCK)]
-        table[start - first : start - first + len(rows), :-1] = features_of(bags.instances[rows])
+        features = features_of(bags.instances[rows])
+        if start == first:
+            table = np.ones((stop - first, features.shape[1] + 1))
+        table[start - first : start - first + len(rows), :-1] = features
     return table
 
 

@@ -23,7 +23,15 @@ from llpgan.methods.bag_boosting import BagBoosting
 from llpgan.methods.bag_logistic import BagLogistic
 from llpgan.methods.base import LLPClassifier
 from llpgan.methods.inv_cal import KernelSigmoid
-from llpgan.methods.linear import BinaryClassifier, ClassicalClassifier, Kernel, KernelMap, NamedKernel, Sigmoid
+from llpgan.methods.linear import (
+    BinaryClassifier,
+    ClassicalClassifier,
+    Kernel,
+    KernelMap,
+    NamedKernel,
+    Sigmoid,
+    Steps,
+)
 from llpgan.methods.mean_map import AlternatingMeanMap, MeanMap, outputs_to_classes
 from llpgan.methods.trees import Tree, read_trees
 from llpgan.tables.embedding import FeatureEncoder, load_encoder_backbone
@@ -371,6 +379,8 @@ def _(model: MeanMap | AlternatingMeanMap, graph: Graph, features: str) -> str:
 @method_graph.register
 def _(model: BagLogistic, graph: Graph, features: str) -> str:
     """The mean over its classifiers, stacked along a third axis."""
+    if (steps := getattr(model, "steps_", None)) is not None:
+        features = graph.add("Concat", features, _add_steps(graph, features, steps), axis=1)
     if model.standardize and model.limit is not None:
         features = _soft_clip(graph, features, model.limit)
     classes = outputs_to_classes(len(model.classes_))
@@ -419,6 +429,14 @@ def _add_scores(graph: Graph, classes: list[Sigmoid], kernel_map: KernelMap | No
 
 def _affine_scores(graph: Graph, features: str, weights: Array, intercept: Array) -> str:
     return graph.add("Add", graph.add("MatMul", features, graph.constant(weights)), graph.constant(intercept))
+
+
+def _add_steps(graph: Graph, features: str, steps: Steps) -> str:
+    """See :class:`llpgan.methods.linear.Steps`."""
+    taken = graph.add("Gather", features, graph.constant(steps.columns), axis=1)
+    above = graph.cast(graph.add("Greater", taken, graph.constant(steps.thresholds)), "float64")
+    centred = graph.add("Sub", above, graph.constant(steps.shares))
+    return graph.add("Div", centred, graph.constant(steps.scales))
 
 
 def _soft_clip(graph: Graph, features: str, limit: float) -> str:

@@ -50,6 +50,7 @@ SAVED_TYPES = {
     "NamedKernel": "llpgan.methods.linear",
     "PredictionSets": "llpgan.evaluation.sets",
     "Sigmoid": "llpgan.methods.linear",
+    "Steps": "llpgan.methods.linear",
     "ValueEncoder": "llpgan.tables.encode",
 }
 
