@@ -8,7 +8,7 @@ from llpgan.evaluation import partial_dependence
 class Known:
     """Predicts the second class with a probability that is known of each instance."""
 
-    def predict_encoded(self, instances):
+    def predict_encoded(self, instances, *, check_input=True):
         second = 1 / (1 + np.exp(-instances[:, 0]))
         return np.column_stack([1 - second, second])
 

@@ -9,8 +9,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils import check_random_state
 
 from llpgan import MarginalLogistic
-from llpgan.methods.base import draw_rows
-from llpgan.methods.pairs import pair_features
+from llpgan.methods.pairs import draw_rows, pair_features
 from llpgan.tables import MarginalTables
 
 

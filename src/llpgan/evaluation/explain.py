@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from llpgan.bags.bags import Bags, refuse_other_than_bags
-from llpgan.evaluation.scores import bag_scores
+from llpgan.evaluation.scores import bag_cross_entropies
 from llpgan.methods.base import LLPClassifier
 from llpgan.tables.encode import Date, Number
 from llpgan.utils.arrays import Array, to_frame
@@ -96,10 +96,14 @@ def importance(
         random_state = seed
     rng = np.random.default_rng(random_state)
     kept = fewer_rows(bags.drop_weightless(), max_rows, rng)
-    before = _loss(model, kept, kept.instances)
+
+    before = bag_cross_entropies(kept, model.predict_proba(kept)).mean()
     rises = {}
     for name, group in select_columns(bags, columns).items():
-        found = [_loss(model, kept, _shuffle(kept, group, rng)) - before for _ in range(repeats)]
+        found = []
+        for _ in range(repeats):
+            after = model.predict_encoded(_shuffle(kept, group, rng), check_input=False)
+            found.append(float(bag_cross_entropies(kept, after).mean() - before))
         rises[name] = Rise(float(np.mean(found)), float(np.std(found, ddof=1)) if repeats > 1 else 0.0)
     return rises
 
@@ -121,10 +125,6 @@ def select_columns(bags: Bags, columns: Columns) -> Mapping[str, Sequence[int]]:
         if name not in there:
             raise ValueError(f"there is no column {name!r} (columns){did_you_mean(name, there)}")
     return {name: there[name] for name in names}
-
-
-def _loss(model: LLPClassifier, bags: Bags, instances: Array) -> float:
-    return float(bag_scores(bags, model.predict_encoded(instances)).cross_entropy.mean())
 
 
 def _shuffle(bags: Bags, group: Sequence[int], rng: np.random.Generator) -> Array:
@@ -304,10 +304,11 @@ def _column_dependence(
     patterns, is_number = _values_to_set(instances[:, group], weights, is_number)
     names, values = _texts(bags, name, group, patterns, is_number)
     predicted = []
-    for pattern in patterns:
+    for place, pattern in enumerate(patterns):  # all have values of the same rows, which are checked once
         changed = instances.copy()
         changed[:, group] = pattern
-        predicted.append(np.average(model.predict_encoded(changed), axis=0, weights=weights))
+        found = model.predict_encoded(changed, check_input=place == 0)
+        predicted.append(np.average(found, axis=0, weights=weights))
     classes = tuple(str(label) for label in bags.classes.tolist())
     return PartialDependence(name, names, values, np.array(predicted), classes)
 

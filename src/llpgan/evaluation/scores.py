@@ -366,6 +366,14 @@ def _log(shares: Array) -> Array:
     return np.log(np.maximum(shares, _LEAST))
 
 
+def bag_cross_entropies(bags: Bags, probabilities: Array) -> Array:
+    """The cross-entropy of each bag, as :func:`bag_scores` has it, of predictions that a model just made."""
+    predicted = bags.means(probabilities)
+    if bags.share_constraints is not None:
+        return np.maximum(bags.share_constraints.losses(predicted), 0)
+    return np.asarray(-(bags.proportions * _log(predicted)).sum(axis=1))
+
+
 _SCORES = ("total_variation", "hard_total_variation", "cross_entropy", "kl")
 _NEEDS_GROUPS = (
     "a bag scorer needs the bag of each row: call sklearn.set_config(enable_metadata_routing=True), and pass "

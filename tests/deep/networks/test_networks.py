@@ -112,5 +112,5 @@ def test_halved():
 
 
 def test_outliers_of_a_table_are_clipped_softly():
-    values = networks.dense.SoftClip(3.0)(torch.tensor([-1e9, -0.01, 0.0, 0.01, 1e9]))
+    values = networks.parts.SoftClip(3.0)(torch.tensor([-1e9, -0.01, 0.0, 0.01, 1e9]))
     torch.testing.assert_close(values, torch.tensor([-3.0, -0.01, 0.0, 0.01, 3.0]), atol=1e-5, rtol=1e-4)
