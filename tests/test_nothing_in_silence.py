@@ -18,7 +18,7 @@ from llpgan import (
     LaplacianMeanMap,
     MeanMap,
 )
-from llpgan.bags.fit_warnings import warn_if_little_learned
+from llpgan.bags.fit_warnings import describe_little_learned
 from llpgan.bags.known_shares import KnownShares
 from llpgan.cli import main
 from llpgan.ecological import GroupCounts
@@ -261,9 +261,9 @@ def test_small_bags_of_noisy_labels_are_no_false_alarm(rng):
     labels = (rng.random(3000) < chance).astype(int)
     bags = Bags.from_labels(X, labels, np.arange(3000))
     best = np.column_stack([1 - chance, chance])
-    assert warn_if_little_learned("DLLP", bags, best, bags.prior) is None
+    assert describe_little_learned("DLLP", bags, best, bags.prior) is None
     nothing = np.clip(bags.prior + 0.01 * rng.normal(size=(3000, 1)) * [-1, 1], 0, 1)
-    assert "next to nothing" in warn_if_little_learned("DLLP", bags, nothing, bags.prior)
+    assert "next to nothing" in describe_little_learned("DLLP", bags, nothing, bags.prior)
 
 
 def test_copies_of_a_row_are_held_out_together(people):

@@ -13,10 +13,10 @@ from llpgan.bags.fit_warnings import (
     TrainingWarning,
     UninformativeBagsWarning,
     Watcher,
+    describe_collapse,
     explained_difference,
     sample_bags,
     sampling_noise,
-    warn_of_collapse,
 )
 from tests.plain import plain_mlp
 
@@ -156,11 +156,11 @@ def test_bags_that_tell_nothing_are_told_once_and_before_training(rng):
 def test_a_class_that_is_gone_is_named_unless_it_is_rare():
     never = np.array([[0.9, 0.1], [0.6, 0.4]])
     names = np.array(["no", "yes"])
-    assert "DLLP never predicts 'yes', a class of 40 %" in warn_of_collapse(
+    assert "DLLP never predicts 'yes', a class of 40 %" in describe_collapse(
         "DLLP", never, np.array([0.6, 0.4]), names
     )
-    assert warn_of_collapse("DLLP", never, np.array([0.8, 0.2]), names) is None
-    assert "predicts the same" in warn_of_collapse("DLLP", never[:1].repeat(3, 0), np.array([0.8, 0.2]), names)
+    assert describe_collapse("DLLP", never, np.array([0.8, 0.2]), names) is None
+    assert "predicts the same" in describe_collapse("DLLP", never[:1].repeat(3, 0), np.array([0.8, 0.2]), names)
 
 
 class Blind(nn.Module):

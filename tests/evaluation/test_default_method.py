@@ -15,7 +15,7 @@ from llpgan.evaluation.choose import (
     default_method,
     default_with_features,
 )
-from llpgan.tables.images import ImageEncoder
+from llpgan.tables.streams import ImageEncoder
 
 
 @pytest.fixture

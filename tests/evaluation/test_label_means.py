@@ -5,7 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from llpgan.evaluation.without_labels import Pairs, _centre_moments, _sum_pairs, label_mean
+from llpgan.evaluation.without_labels import Pairs, _centre_moments, _parts, label_mean
+
+
+def sum_over_bags(pairs):
+    return tuple(part.sum(axis=0) for part in _parts(pairs))
 
 
 def pairs_of(labels, figures, bag_of_row, noise=0.0):
@@ -33,7 +37,7 @@ def test_unbiased_over_all_ways_to_deal_the_rows(drawn, bag_of_row):
     found = []
     for order in permutations(bag_of_row):
         pairs = pairs_of(labels, figures, order)
-        moments = _centre_moments(_sum_pairs(pairs), max(bag_of_row) + 1, pairs)
+        moments = _centre_moments(sum_over_bags(pairs), max(bag_of_row) + 1, pairs)
         plain = moments.product + moments.covariance
         found.append((plain, moments.labels - moments.labels_rows, moments.figures - moments.figures_rows))
     np.testing.assert_allclose(np.mean(found, axis=0), [truth, 0, 0], atol=1e-9)
@@ -49,7 +53,7 @@ def test_for_bags_of_one_size_it_is_easy_llp_with_the_prior_of_the_other_bags(rn
         for k in range(3):
             weight = 5 * np.mean(mine == k) - 4 * np.mean(others == k)
             total += weight * (guess != k)
-    moments = _centre_moments(_sum_pairs(pairs), 12, pairs)
+    moments = _centre_moments(sum_over_bags(pairs), 12, pairs)
     assert moments.product + moments.covariance == pytest.approx(1 - total / 60)
 
 
@@ -79,6 +83,6 @@ def test_noise_in_proportions_is_taken_off_the_spread(rng):
         pairs = pairs_of(labels, np.eye(2)[labels], bag_of_row, noise=0.1)
         noise = rng.normal(scale=1, size=(40, 1)) * [1, -1]
         pairs = pairs._replace(counts=pairs.counts + noise)
-        moments = _centre_moments(_sum_pairs(pairs), 40, pairs)
+        moments = _centre_moments(sum_over_bags(pairs), 40, pairs)
         spreads.append(moments.labels - moments.labels_rows)
     assert abs(np.mean(spreads)) < 3 * np.std(spreads) / 300**0.5

@@ -11,7 +11,7 @@ from PIL import Image
 
 from llpgan import Bags
 from llpgan.tables import open_rows
-from llpgan.tables.images import ImageEncoder, open_folder
+from llpgan.tables.streams import ImageEncoder, open_folder
 
 RESULTS = {"folder": ["cats", "dogs"], "no": [0.5, 0.25], "yes": [0.5, 0.75]}
 BY_PATH = {"bag": ["a", "b"], "no": [0.5, 0.25], "yes": [0.5, 0.75]}

@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from llpgan.bags import grouping
 from llpgan.bags.checks import (
-    are_labels,
     check_classes,
     check_instances,
     check_labelled_rows,
@@ -25,6 +24,7 @@ from llpgan.bags.checks import (
     first_rows_that_agree,
     proportions_from_counts,
     refuse_empty_bag,
+    refuse_shares_without_groups,
     refuse_weightless_bag,
 )
 from llpgan.bags.grouping import RowsInOrder, count_if_sorted, rows_of_bags
@@ -482,7 +482,7 @@ class Bags:
             rows = check_numbers(row_proportions, "proportions").astype(np.float64)
         class_names = _class_names(classes, grouping.class_columns(row_proportions), rows)
         if groups is None:
-            are_labels(rows)
+            refuse_shares_without_groups(rows)
         bag_index, bag_ids = grouping.index_groups(groups, len(rows))
         check_same_length("proportions", rows, "groups", bag_index)
         return cls(

@@ -179,7 +179,7 @@ def proportions_from_counts(
     return table / sums
 
 
-def are_labels(rows: Table) -> None:
+def refuse_shares_without_groups(rows: Table) -> None:
     """Refuse shares of bags where nobody has said which rows belong to which bag."""
     if rows.ndim == 2 and not np.isin(rows, (0, 1)).all():
         raise ValueError(

@@ -75,7 +75,7 @@ class Watcher:
 
     def __init__(self, coarse_epochs: int = 0) -> None:
         self.history: list[Mapping[str, float]] = []
-        self.left: list[Check] = [*CHECKS, partial(warn_of_overfitting, since=coarse_epochs + 1)]
+        self.left: list[Check] = [*CHECKS, partial(describe_overfitting, since=coarse_epochs + 1)]
 
     def __call__(self, row: Mapping[str, float]) -> None:
         """Take in an epoch's row."""
@@ -128,11 +128,11 @@ def reason_uninformative(bags: Bags) -> str | None:
     )
 
 
-def never_compared(bags: Bags) -> str | None:
+def reason_unlinked_classes(bags: Bags) -> str | None:
     """Why the mass of some classes cannot be learned: all bags give only shares within subsets without them.
 
     >>> shares = {"a": [0.5, 0.5, np.nan], "b": [0.2, 0.8, np.nan]}
-    >>> never_compared(Bags.from_arrays([[1.0], [2.0]], ["a", "b"], shares, within=True))[:55]
+    >>> reason_unlinked_classes(Bags.from_arrays([[1.0], [2.0]], ["a", "b"], shares, within=True))[:55]
     'no bag shows how common class 2 is next to classes 0, 1'
     """
     if bags.share_constraints is None or bags.share_constraints.within is None:
@@ -148,7 +148,7 @@ def never_compared(bags: Bags) -> str | None:
     )
 
 
-def warn_of_dead_generator(history: History) -> str | None:
+def describe_dead_generator(history: History) -> str | None:
     """The classifier tells every generated instance from a real one, epoch after epoch."""
     if not _holds_for_long(history, "real_loss", lambda loss: loss < _SURE):
         return None
@@ -161,7 +161,7 @@ def warn_of_dead_generator(history: History) -> str | None:
     )
 
 
-def warn_of_winning_generator(history: History) -> str | None:
+def describe_winning_generator(history: History) -> str | None:
     """The classifier takes what is generated for real, epoch after epoch."""
     if not _holds_for_long(history, "fake_loss", lambda loss: loss > _FOOLED):
         return None
@@ -171,7 +171,7 @@ def warn_of_winning_generator(history: History) -> str | None:
     )
 
 
-def warn_of_overfitting(history: History, since: int = 1) -> str | None:
+def describe_overfitting(history: History, since: int = 1) -> str | None:
     """Held-out bags get worse, by two standard errors, while those in training get better, since an epoch."""
     history = [row for row in history if row["epoch"] >= since]
     if not history or any("held_out_loss" not in row for row in history):
@@ -187,10 +187,10 @@ def warn_of_overfitting(history: History, since: int = 1) -> str | None:
     )
 
 
-def warn_if_all_alike(instances: Array) -> str | None:
+def describe_equal_instances(instances: Array) -> str | None:
     """Identical instances, from which nothing can be learned.
 
-    >>> warn_if_all_alike(np.zeros((3, 2)))[:36]
+    >>> describe_equal_instances(np.zeros((3, 2)))[:36]
     'all of 3 instances looked at are the'
     """
     if len(instances) < 2 or (instances != instances[:1]).any():
@@ -201,10 +201,10 @@ def warn_if_all_alike(instances: Array) -> str | None:
     )
 
 
-def warn_of_lost_signal(spread: float) -> str | None:
+def describe_lost_signal(spread: float) -> str | None:
     """First weights with which a classifier hardly tells instances apart.
 
-    >>> warn_of_lost_signal(0.5)
+    >>> describe_lost_signal(0.5)
     """
     if spread >= _LOST:
         return None
@@ -224,19 +224,19 @@ def warn_of_training(said: str | None) -> None:
 
 CHECKS: tuple[Check, ...] = (
     describe_lost_numbers,
-    warn_of_dead_generator,
-    warn_of_winning_generator,
+    describe_dead_generator,
+    describe_winning_generator,
 )
 
 
-def warn_of_collapse(method: str, probabilities: Array, prior: Array, classes: Array) -> str | None:
+def describe_collapse(method: str, probabilities: Array, prior: Array, classes: Array) -> str | None:
     """Identical predictions, or predictions without a class that many instances have.
 
     A class is missed where its share is at least half of an equal one; a rarer one may rightly never be the most
     probable.
 
     >>> sure = np.array([[0.9, 0.1], [0.6, 0.4]])
-    >>> warn_of_collapse("DLLP", sure, np.array([0.5, 0.5]), np.array(["no", "yes"]))[:59]
+    >>> describe_collapse("DLLP", sure, np.array([0.5, 0.5]), np.array(["no", "yes"]))[:59]
     "DLLP never predicts 'yes', a class of 50 % of the instances"
     """
     told = (
@@ -280,12 +280,12 @@ def explained_difference(proportions: Array, predicted: Array, prior: Array, noi
     return float(1 - missed / differences)
 
 
-def hardly_better_than_prior(method: str, explained: float) -> str | None:
+def describe_poor_fit(method: str, explained: float) -> str | None:
     """A warning if bags are fitted hardly better than by the overall shares, which ignore the features.
 
-    >>> hardly_better_than_prior("DLLP", 0.02)[:65]
+    >>> describe_poor_fit("DLLP", 0.02)[:65]
     'DLLP fits the bags that it learned from hardly better than the ov'
-    >>> hardly_better_than_prior("DLLP", 0.5)
+    >>> describe_poor_fit("DLLP", 0.5)
     """
     if explained >= _EXPLAINED:
         return None
@@ -297,7 +297,7 @@ def hardly_better_than_prior(method: str, explained: float) -> str | None:
     )
 
 
-def warn_if_little_learned(
+def describe_little_learned(
     method: str, bags: Bags, probabilities: Array, prior: Array, missing: Array | float = 0.0
 ) -> str | None:
     """Why not to rely on predictions of the instances of these bags: they are all alike, or hardly match the bags.
@@ -315,13 +315,13 @@ def warn_if_little_learned(
     missing : ndarray or float, default=0.0
         The share of each bag's rows that is missing, where bags are samples.
     """
-    if (collapse := warn_of_collapse(method, probabilities, prior, bags.classes)) is not None:
+    if (collapse := describe_collapse(method, probabilities, prior, bags.classes)) is not None:
         return collapse
     means = bags.means(probabilities)
     given, noise = bags.nearest_shares(means), sampling_noise(bags, probabilities, missing)
     if beats_prior_in_small_bags(bags.totals, given, means, prior):
         return None
-    return hardly_better_than_prior(method, explained_difference(given, means, prior, noise))
+    return describe_poor_fit(method, explained_difference(given, means, prior, noise))
 
 
 def beats_prior_in_small_bags(sizes: Array, proportions: Array, predicted: Array, prior: Array) -> bool:

@@ -294,24 +294,20 @@ def build_parser(name: str, options: Sequence[Option]) -> ArgumentParser:
     parser = ArgumentParser(prog=f"llpgan {name}", exit_on_error=False, parser_mode=_PARSER_MODE, add_help=False)
     parser.add_argument("--config", action="config")
     for option in options:
-        _add(parser, option)
+        if option.is_required:
+            parser.add_argument(option.name, type=option.reader)
+        elif option.is_positional:
+            parser.add_argument(option.name, type=option.reader, nargs="?", default=option.default)
+        elif is_method(option):
+            parser.add_argument(f"--{option.name}", type=method_setting, action=MethodAction, default=None)
+        elif are_methods(option):
+            parser.add_argument(f"--{option.name}", type=method_settings, default=None)
+        elif option.kinds == (bool,):  # a bare --overwrite says yes
+            parser.add_argument(f"--{option.name}", type=bool, default=option.default, nargs="?", const=True)
+        else:
+            old = [f"--{_OLD_NAMES[option.name]}"] if option.name in _OLD_NAMES else []
+            parser.add_argument(f"--{option.name}", *old, type=option.reader, default=option.default)
     return parser
-
-
-def _add(parser: ArgumentParser, option: Option) -> None:
-    if option.is_required:
-        parser.add_argument(option.name, type=option.reader)
-    elif option.is_positional:
-        parser.add_argument(option.name, type=option.reader, nargs="?", default=option.default)
-    elif is_method(option):
-        parser.add_argument(f"--{option.name}", type=method_setting, action=MethodAction, default=None)
-    elif are_methods(option):
-        parser.add_argument(f"--{option.name}", type=method_settings, default=None)
-    elif option.kinds == (bool,):  # a bare --overwrite says yes
-        parser.add_argument(f"--{option.name}", type=bool, default=option.default, nargs="?", const=True)
-    else:
-        old = [f"--{_OLD_NAMES[option.name]}"] if option.name in _OLD_NAMES else []
-        parser.add_argument(f"--{option.name}", *old, type=option.reader, default=option.default)
 
 
 def _group_columns(found: dict[str, Any], options: Sequence[Option]) -> dict[str, Any]:

@@ -16,9 +16,9 @@ from llpgan.cli.fit import (
     collect_fit_report,
     describe_bags,
     describe_origin,
+    list_inputs,
     read_labels,
     refuse_idle_names,
-    refuse_tables_in,
     summary_line,
     train_method,
 )
@@ -122,7 +122,7 @@ def compare(
     llpgan compare people.csv --bag state --proportions results.csv --methods MeanMap,BagLogistic
     """
     refuse_idle_names(label_names, tables)
-    folder, inputs = Path(out), refuse_tables_in(data, tables)
+    folder, inputs = Path(out), list_inputs(data, tables)
     if cv < 2:
         raise ValueError(f"--cv must be a number of folds from 2 on, got {cv}")
     check_comparison(score, n_jobs, time_limit)

@@ -14,7 +14,7 @@ from rich.table import Table
 from llpgan.bags import Bags
 from llpgan.cli.console import make_console
 from llpgan.cli.evaluate import score_on_bags
-from llpgan.cli.fit import BAG_OPTIONS, load_model, open_model_rows, read_instances, refuse_tables_in
+from llpgan.cli.fit import BAG_OPTIONS, list_inputs, load_model, open_model_rows, read_instances
 from llpgan.cli.main import make_visible
 from llpgan.cli.options import passes_on
 from llpgan.evaluation import MonitorReport, PredictionSets, read_history, suggest_labels
@@ -98,7 +98,7 @@ def conformalize(
         raise ValueError(f"{model} would be replaced: name a folder (out), or allow it (overwrite)")
     target, spec = Path(model if out is None else out), _make_spec(weight, tables)
     kept = {name: Path(model, name) for name in (REPORT, CARD)}
-    with claim_folder(target, MODEL_FOLDER, overwrite=overwrite, inputs=refuse_tables_in(data, tables)):
+    with claim_folder(target, MODEL_FOLDER, overwrite=overwrite, inputs=list_inputs(data, tables)):
         loaded = load_model(model, image, resize)
         bags = _encode_bags(loaded, *open_model_rows(loaded, data, spec))
         if recalibrate is not None:
@@ -184,7 +184,7 @@ def monitor(
     --------
     llpgan monitor model new_rows.csv --bag box --proportions new_boxes.csv --history history.jsonl
     """
-    inputs = [*refuse_tables_in(data, tables), *files_of_model(model)]
+    inputs = [*list_inputs(data, tables), *files_of_model(model)]
     if html is not None and Path(html).suffix.lower() != ".html":
         raise ValueError(f"{html}: the page is written to a file that ends in .html (html)")
     if Path(history).exists() and not Path(history).is_file():
@@ -266,7 +266,7 @@ def suggest(
     spec = _make_spec(weight, tables, label)
     if budget < 1:
         raise ValueError(f"--budget must be a number of rows from 1 on, got {budget}")
-    inputs = [*refuse_tables_in(data, tables), *files_of_model(model)]
+    inputs = [*list_inputs(data, tables), *files_of_model(model)]
     with output_file(Path(out), overwrite=overwrite, inputs=inputs) as aside:
         loaded = load_model(model, image, resize)
         rows, spec = open_model_rows(loaded, data, spec)

@@ -18,10 +18,10 @@ from llpgan.cli.fit import (
     check_predictions,
     describe_origin,
     labels_as_classes,
+    list_inputs,
     load_model,
     open_model_rows,
     read_instances,
-    refuse_tables_in,
 )
 from llpgan.cli.main import make_visible
 from llpgan.cli.options import passes_on, read_threshold
@@ -191,7 +191,7 @@ def evaluate(
         raise ValueError("names are given for labels (label_names), but no column of labels (label)")
     if label is None and not spec.tables_of_bags:
         raise ValueError("nothing to judge by: give a label, or a bag and its proportions or counts")
-    inputs = [*refuse_tables_in(data, tables), *files_of_model(model)]
+    inputs = [*list_inputs(data, tables), *files_of_model(model)]
     outputs = [output_if_named(path, overwrite=overwrite, inputs=inputs) for path in (out, html)]
     with outputs[0] as aside, outputs[1] as page:
         check_endings(out=(out, ".json"), html=(html, ".html"))
@@ -393,7 +393,7 @@ def inspect(
     llpgan inspect people.csv --bag state --proportions results.csv
     """
     outputs = [
-        output_if_named(path, overwrite=overwrite, inputs=refuse_tables_in(data, tables)) for path in (out, html)
+        output_if_named(path, overwrite=overwrite, inputs=list_inputs(data, tables)) for path in (out, html)
     ]
     with outputs[0] as aside, outputs[1] as page:
         check_endings(out=(out, ".json"), html=(html, ".html"))

@@ -41,10 +41,9 @@ from llpgan.tables import MarginalTables, Rows, RowStream, TableSpec, label_valu
 from llpgan.tables.backbones import LITES, is_installed
 from llpgan.tables.build import matched_rows, read_bags
 from llpgan.tables.embedding import FeatureEncoder
-from llpgan.tables.images import ImageEncoder
 from llpgan.tables.spec import check_names
 from llpgan.tables.store import store_tables
-from llpgan.tables.streams import count_parquet_rows
+from llpgan.tables.streams import ImageEncoder, count_parquet_rows
 from llpgan.utils.arrays import Array, choose_classes
 from llpgan.utils.files import claim_folder, refuse_within
 from llpgan.utils.messages import format_seconds, warn_user
@@ -154,7 +153,7 @@ def _text_columns(model: LLPClassifier) -> Sequence[str]:
     return () if model.encoder_ is None else model.encoder_.text_columns
 
 
-def refuse_tables_in(data: str, options: Mapping[str, Any]) -> list[Any]:
+def list_inputs(data: str, options: Mapping[str, Any]) -> list[Any]:
     """The files that bags are made from."""
     return [data, *(options.get(name) for name in ("proportions", "counts", "lower", "upper"))]
 
@@ -264,7 +263,7 @@ def fit(
     if (check_machine := getattr(method, "check_machine", None)) is not None:
         check_machine()
     console = make_console(stderr=True, quiet=not is_first_process())
-    claim = claim_folder(Path(out), MODEL_FOLDER, overwrite=overwrite, inputs=refuse_tables_in(data, tables))
+    claim = claim_folder(Path(out), MODEL_FOLDER, overwrite=overwrite, inputs=list_inputs(data, tables))
     with claim if is_first_process() else nullcontext():  # of several that train together, one writes
         bags, kept = read_bags(data, spec)
         console.print(f"{data}: {describe_bags(bags)}")

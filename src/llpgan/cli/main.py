@@ -190,7 +190,7 @@ def _run_command(given: list[str]) -> int:
 
 def _run(name: str, words: list[str]) -> Any:
     """Run the function of a command, and return its result; print help if that is asked for."""
-    function = _function(name)
+    function = getattr(import_module(f"llpgan.cli.{COMMANDS[name][0]}"), name)
     if any(word in _HELP for word in words):
         from llpgan.cli.arguments import help_on_command
 
@@ -232,10 +232,6 @@ def _arguments(name: str, function: Callable[..., Any], words: list[str]) -> dic
     if seed is not None and not 0 <= seed <= _LARGEST_SEED:
         raise ValueError(f"--random_state must be a whole number from 0 to {_LARGEST_SEED}, got {seed}")
     return arguments
-
-
-def _function(name: str) -> Callable[..., Any]:
-    return getattr(import_module(f"llpgan.cli.{COMMANDS[name][0]}"), name)
 
 
 def _print_method_help(words: Sequence[str]) -> None:

@@ -317,7 +317,7 @@ def make_method(setting: Setting | None) -> LLPClassifier | None:
     if setting is None:
         return None
     name = setting["class_path"]
-    model = method_class(name)(**{k: _live(name, k, v) for k, v in setting.get("init_args", {}).items()})
+    model = estimator_class(name)(**{k: _live(name, k, v) for k, v in setting.get("init_args", {}).items()})
     try:
         model._validate_params()
         if hasattr(model, "terms"):

@@ -13,7 +13,7 @@ from rich.table import Table
 
 from llpgan.bags import Bags
 from llpgan.cli.console import make_console
-from llpgan.cli.fit import BAG_OPTIONS, load_model, open_model_rows, read_instances, refuse_tables_in
+from llpgan.cli.fit import BAG_OPTIONS, list_inputs, load_model, open_model_rows, read_instances
 from llpgan.cli.options import passes_on
 from llpgan.ecological import GroupCounts, GroupShares, shares_from_counts
 from llpgan.ecological.cells import AGGREGATION_BIAS, check_bias
@@ -145,7 +145,7 @@ def shares(
         raise ValueError(f"with the model {source}, a file of rows is needed too: llpgan shares MODEL DATA")
     check_names(by, "by")
     spec = TableSpec(**tables, weight=weight)
-    with _open_outputs(outputs, overwrite, [*refuse_tables_in(data, tables), *files_of_model(source)]) as files:
+    with _open_outputs(outputs, overwrite, [*list_inputs(data, tables), *files_of_model(source)]) as files:
         loaded = load_model(source, image, resize)
         check_excluded(exclude, loaded.classes_.tolist())
         rows, spec = open_model_rows(loaded, data, spec)

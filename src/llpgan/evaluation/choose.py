@@ -21,7 +21,7 @@ from llpgan.methods import estimator_class
 from llpgan.methods.base import LLPClassifier
 from llpgan.methods.refinement import FEATURE_CANDIDATES
 from llpgan.tables.embedding import FeatureEncoder
-from llpgan.tables.images import ImageEncoder
+from llpgan.tables.streams import ImageEncoder
 from llpgan.utils.arrays import Array
 
 FEW_IMAGES = 5_000

@@ -189,8 +189,9 @@ def label_mean(pairs: Pairs) -> LabelMean:
     (in units of its rows) is subtracted; r is the one that results. Near r = 1 the variance falls by (1 − r)²: a
     classifier that is right for 98 % is known twenty times better.
     """
-    totals = _sum_pairs(pairs)
-    without = tuple(total - part for total, part in zip(totals, _parts(pairs), strict=True))
+    parts = _parts(pairs)
+    totals = tuple(part.sum(axis=0) for part in parts)
+    without = tuple(total - part for total, part in zip(totals, parts, strict=True))
     n_bags = len(pairs.sizes)
     moments = _centre_moments(totals, n_bags, pairs)
     value, r = _sharpen(moments)
@@ -210,10 +211,6 @@ def _parts(pairs: Pairs) -> tuple[Array, ...]:
         m, m**2, counts, sums, (counts * sums).sum(-1) / m, (counts**2).sum(-1) / m, (sums**2).sum(-1) / m,
         pairs.squares,
     )  # fmt: skip
-
-
-def _sum_pairs(pairs: Pairs) -> tuple[Array, ...]:
-    return tuple(part.sum(axis=0) for part in _parts(pairs))
 
 
 def _centre_moments(totals: tuple[Array, ...], n_bags: int, pairs: Pairs) -> _Moments:
@@ -525,7 +522,8 @@ def randomness_test(
         [_column_spread(rows, kept)]
         + [_column_spread(rows[rng.permutation(len(rows))], kept) for _ in range(permutations)]
     )
-    p_features = _smaller_of_two(spreads.sum(axis=1), spreads.max(axis=1))
+    more_extreme = np.minimum(_upper_p(spreads.sum(axis=1)), _upper_p(spreads.max(axis=1)))
+    p_features = float((more_extreme <= more_extreme[0] + _SAME).mean())
     p_proportions = _p_proportions(bags, permutations, proportions_sd, rng)
     return RandomnessTest(
         p_value=min(1.0, 2 * min(p_features, p_proportions)),
@@ -548,12 +546,6 @@ def _column_spread(rows: Array, bags: Bags) -> Array:
     """Σ_b m_b x̄_b² of each column, of rows sorted by bag."""
     sums = np.add.reduceat(rows, bags.starts)
     return np.asarray((sums**2 / bags.sizes[:, None]).sum(axis=0))
-
-
-def _smaller_of_two(first: Array, second: Array) -> float:
-    """The p-value of the more surprising of two statistics, of which the first entry is the observed one."""
-    best = np.minimum(_upper_p(first), _upper_p(second))
-    return float((best <= best[0] + _SAME).mean())
 
 
 def _upper_p(statistics: Array) -> Array:

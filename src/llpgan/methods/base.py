@@ -19,7 +19,13 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from llpgan.bags import fit_warnings
 from llpgan.bags.bags import Bags, count_shared_bags, fingerprint_bags, refuse_other_than_bags
-from llpgan.bags.checks import are_labels, check_finite, check_instances, check_same_length, check_weights
+from llpgan.bags.checks import (
+    check_finite,
+    check_instances,
+    check_same_length,
+    check_weights,
+    refuse_shares_without_groups,
+)
 from llpgan.bags.on_disk import StoredInstances
 from llpgan.utils.arrays import Array, check_argument, check_numbers, choose_classes, is_frame, refuse_masked
 from llpgan.utils.messages import fill_docstring, match_columns, match_labels, warn_once, warn_user
@@ -534,7 +540,9 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             refuse_processes(type(self).__name__)
         bags = bags.drop_weightless()
         self._refuse_unsupported(bags)
-        if (said := fit_warnings.reason_uninformative(bags) or fit_warnings.never_compared(bags)) is not None:
+        if (
+            said := fit_warnings.reason_uninformative(bags) or fit_warnings.reason_unlinked_classes(bags)
+        ) is not None:
             warn_user(said, fit_warnings.UninformativeBagsWarning)
         self._forget_corrections()
         self.training_bags_ = fingerprint_bags(bags)
@@ -587,7 +595,7 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if fit_warnings.reason_uninformative(bags) is not None:  # which was said before
             return self
         fit_warnings.warn_of_training(
-            fit_warnings.warn_if_little_learned(method, shown, probabilities, bags.prior, missing)
+            fit_warnings.describe_little_learned(method, shown, probabilities, bags.prior, missing)
         )
         return self
 
@@ -702,7 +710,7 @@ def _bags_to_check(y: Any, groups: Any, classes: Array) -> Bags:
     """Bags without instances, with the proportions in the order of the classes."""
     rows = match_columns(y, classes, "y")
     if groups is None:
-        are_labels(rows)
+        refuse_shares_without_groups(rows)
         groups = np.arange(len(rows))
     return Bags.from_row_proportions(np.zeros((len(rows), 1)), rows, groups, classes=classes)
 

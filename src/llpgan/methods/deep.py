@@ -580,8 +580,8 @@ class DeepClassifier(LLPClassifier):
             set_image_scale(classifier, recipe.coarsest)
         if is_ours and keeps_own_weights(classifier):
             settle_weights(classifier, shown)
-        alike = fit_warnings.warn_if_all_alike(shown.numpy())
-        fit_warnings.warn_of_training(alike or fit_warnings.warn_of_lost_signal(signal_spread(classifier, shown)))
+        alike = fit_warnings.describe_equal_instances(shown.numpy())
+        fit_warnings.warn_of_training(alike or fit_warnings.describe_lost_signal(signal_spread(classifier, shown)))
         set_image_scale(classifier, 1.0)
         return networks
 

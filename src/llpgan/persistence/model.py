@@ -257,7 +257,7 @@ def as_json(model: LLPClassifier) -> tuple[dict[str, Any], list[str]]:
             settings[name] = None  # a generator of random numbers: a trained model needs none
             continue
         try:
-            settings[name] = _is_saved_part(name, value)
+            settings[name] = _setting_as_json(name, value)
         except _OwnCodeError:
             own.append(name)
     return settings, own
@@ -270,7 +270,7 @@ def from_json(settings: Mapping[str, Any]) -> dict[str, Any]:
     return {name: _load_value(value) for name, value in settings.items()}
 
 
-def _is_saved_part(name: str, value: Any) -> Any:
+def _setting_as_json(name: str, value: Any) -> Any:
     """A setting as JSON."""
     module = str(type(value).__module__)
     if isfunction(value) and value.__module__.startswith("llpgan.deep.networks."):
@@ -281,16 +281,12 @@ def _is_saved_part(name: str, value: Any) -> Any:
             raise _OwnCodeError
         return {"estimator": type(value).__name__, "settings": inner}
     if is_dataclass(value) and (module.startswith("llpgan.deep.") or module == "llpgan.methods.refinement"):
-        settings = {field.name: _is_saved_part(name, getattr(value, field.name)) for field in fields(value)}
+        settings = {field.name: _setting_as_json(name, getattr(value, field.name)) for field in fields(value)}
         return {"part": type(value).__name__, "settings": settings}
     if callable(value):
         raise _OwnCodeError
     if isinstance(value, tuple | list):
-        return [_is_saved_part(name, part) for part in value]
-    return _plain(name, value)
-
-
-def _plain(name: str, value: Any) -> Any:
+        return [_setting_as_json(name, part) for part in value]
     value = value.item() if hasattr(value, "item") else value
     if isinstance(value, Path):
         return str(value)
@@ -377,7 +373,8 @@ def save(
     check_is_fitted(model, "classes_")
     arrays: Arrays = {}
     manifest = _manifest(model, arrays)
-    all_pages = {CARD: model_card(model)} | dict(pages or {})
+    pages = pages or {}
+    all_pages = {CARD: pages[CARD] if CARD in pages else model_card(model), **pages}
     with output_folder(Path(path), MODEL_FOLDER, overwrite=overwrite) as folder:
         (folder / WEIGHTS).write_bytes(safe_bytes({**arrays, **_weights_to_save(model)}))
         for name, text in all_pages.items():

@@ -309,11 +309,7 @@ def chosen_epoch(story: ReportContent) -> int | None:
 
 def error_by_bags(curve: LearningCurve) -> Markup:
     """The bag error on held-out bags against the number of bags to learn from."""
-
-    def draw(axes: Axes) -> Hover:
-        return LearningCurveDisplay.prepare_learning_curve(curve).plot(axes, palette=PAGE).hover_
-
-    return svg("error-by-bags", draw, height=340)
+    return svg("error-by-bags", LearningCurveDisplay.prepare_learning_curve(curve), height=340)
 
 
 def _charts(story: ReportContent) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -340,11 +336,8 @@ _NAMED = 5
 
 def predicted_against_given(bags: ReportedBags, k: int) -> Markup:
     """For one class the given share of each bag and the mean prediction; the worst bags are named."""
-
-    def draw(axes: Axes) -> Hover:
-        return _display(bags, k, MOST_POINTS).plot(axes, n_named=_NAMED, palette=PAGE).hover_
-
-    return svg(f"given-{k}", draw, height=410)
+    display = _display(bags, k, MOST_POINTS)
+    return svg(f"given-{k}", lambda axes: display.plot(axes, n_named=_NAMED, palette=PAGE).hover_, height=410)
 
 
 def predicted_against_given_small(bags: ReportedBags, k: int) -> Markup:

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from PIL import Image
 
 from llpgan.bags import Bags
-from llpgan.bags.fit_warnings import never_compared, reason_uninformative, warn_if_little_learned
+from llpgan.bags.fit_warnings import describe_little_learned, reason_uninformative, reason_unlinked_classes
 from llpgan.evaluation import (
     BagCalibration,
     BagScores,
@@ -378,8 +378,8 @@ def collect_content(
     else:
         of_held_out = model.predict_proba(held_out)
         verdict = judge_without_labels(held_out, of_held_out)
-    doubt = reason_uninformative(bags) or never_compared(bags)
-    doubt = doubt or warn_if_little_learned(type(model).__name__, bags, probabilities, bags.prior) or ""
+    doubt = reason_uninformative(bags) or reason_unlinked_classes(bags)
+    doubt = doubt or describe_little_learned(type(model).__name__, bags, probabilities, bags.prior) or ""
     return ReportContent(
         title=title,
         method=type(model).__name__,

@@ -23,7 +23,6 @@ from llpgan.tables.backbones import WORDLLAMA
 from llpgan.tables.columns import ColumnSummary, RowError, as_numbers, as_text, find_few_values, naming_source
 from llpgan.tables.embedding import FeatureEncoder, Text
 from llpgan.tables.encode import Columns, TableEncoder
-from llpgan.tables.images import ImageEncoder
 from llpgan.tables.join import (
     BagCounts,
     BagTable,
@@ -41,7 +40,7 @@ from llpgan.tables.join import (
 )
 from llpgan.tables.read import Encoder, Rows, RowStream
 from llpgan.tables.spec import TableSpec, refuse_empty_path
-from llpgan.tables.streams import ArrayEncoder, open_rows, read_whole
+from llpgan.tables.streams import ArrayEncoder, ImageEncoder, is_store, open_rows, read_whole
 from llpgan.utils.arrays import Array, check_argument
 from llpgan.utils.messages import warn_user
 
@@ -84,32 +83,6 @@ def refuse_leaking_counts(
             f"column {name!r} looks like the label: {why}. Name it as the label (label), which keeps it out of "
             f"the features, or among the {kind} to keep it as a feature"
         )
-
-
-def warn_of_determining(
-    means: Mapping[str, NDArray[np.float64]], proportions: NDArray[np.float64], sizes: NDArray[np.int64]
-) -> None:
-    """Warn of columns whose means over bags (bags, encoded columns) nearly determine the bags' shares."""
-    for name, of_column in means.items():
-        if (explained := explained_by_values(of_column, proportions, sizes)) > _NEARLY_ALL:
-            _warn(name, explained)
-
-
-def warn_of_likely_label(name: str, counts: NDArray[np.int64], proportions: NDArray[np.float64]) -> bool:
-    """Warn of a column with few values whose shares follow the classes'; gives whether there was reason to.
-
-    It may be the label under another name also where it does not determine the shares: rows that are a sample have
-    other shares than the population that the bags' proportions are of.
-    """
-    if counts.shape[1] > proportions.shape[1] + MORE_VALUES:
-        return False
-    sizes = counts.sum(axis=1)
-    known = sizes > 0
-    shares = counts[known, :-1] / sizes[known, None]
-    explained = explained_by_values(shares, proportions[known], sizes[known])
-    if explained > _MUCH:
-        _warn(name, explained)
-    return explained > _MUCH
 
 
 def explained_by_values(
@@ -384,14 +357,26 @@ class TableSummary:
         self.encoder = encoder
 
     def _is_suspect(self, name: str, few_values: BagCounts) -> bool:
-        """Whether a column may be the label under another name, which the user is warned of."""
+        """Whether the shares of a column's few values follow the classes', which the user is warned of.
+
+        It may be the label under another name also where it does not determine the shares: rows that are a sample
+        have other shares than the population that the bags' proportions are of.
+        """
         if len(few_values.values) < 2:
             return False
-        counts, classes = few_values.table(len(self._order))[self._order], self.shares.classes.tolist()
-        if counts.shape[1] <= max(2, len(classes)):
+        counts, proportions = few_values.table(len(self._order))[self._order], self.shares.proportions
+        if counts.shape[1] <= max(2, proportions.shape[1]):
             is_text = self._summaries[name].holds == "text"
-            refuse_leaking_counts(name, is_text, counts, self.shares.proportions, classes)
-        return warn_of_likely_label(name, counts, self.shares.proportions)
+            refuse_leaking_counts(name, is_text, counts, proportions, self.shares.classes.tolist())
+        if counts.shape[1] > proportions.shape[1] + MORE_VALUES:
+            return False
+        sizes = counts.sum(axis=1)
+        known = sizes > 0
+        shares = counts[known, :-1] / sizes[known, None]
+        explained = explained_by_values(shares, proportions[known], sizes[known])
+        if explained > _MUCH:
+            _warn(name, explained)
+        return explained > _MUCH
 
 
 def row_weights(rows: Rows, column: str | None) -> NDArray[np.float64] | None:
@@ -424,7 +409,7 @@ def learn_encoder(rows: Rows, spec: TableSpec, reserved: Sequence[str]) -> Encod
         return TableEncoder.learn(rows.table, spec.columns, reserved)
 
 
-def refuse_changed(stream: RowStream) -> ValueError:
+def changed_source_error(stream: RowStream) -> ValueError:
     """The error of a file that another program writes to."""
     return ValueError(f"{stream.name} has changed while it was read: retry once nothing is writing to it")
 
@@ -453,9 +438,9 @@ def bags_from_tables(source: Any, spec: TableSpec) -> Bags:
 
 def read_bags(source: Any, spec: TableSpec) -> tuple[Bags, Rows | None]:
     """The bags, as :func:`bags_from_tables` makes them, and the rows of the table; None if it is a store."""
-    from llpgan.tables.store import is_store, open_store_alone
-
     if is_store(source):
+        from llpgan.tables.store import open_store_alone
+
         return open_store_alone(source, spec.given_options()), None
     refuse_empty_path(source, "instances")
     categories = () if spec.columns is None else spec.columns.categories
@@ -540,7 +525,7 @@ class RowEncoder:
         for rows in self._find_matched(stream).parts(shape):
             of_row, ids = bag_keys(rows.table, columns, rows.name, rows.number)
             if not self.positions.keys() >= set(ids):
-                raise refuse_changed(stream)
+                raise changed_source_error(stream)
             positions = np.fromiter(map(self.positions.__getitem__, ids), np.int64, len(ids))[of_row]
             instances = encoder.encode(rows)
             with naming_source(rows.name):
@@ -558,8 +543,11 @@ def warn_of_likely_labels(bags: Bags, summary: TableSummary) -> None:
         return
     some = sample_bags(bags)[0] if is_stored(bags.instances) else bags.drop_weightless()
     means, positions = some.means(some.instances), bags.encoder.positions
-    of_columns = {name: means[:, positions[name]] for name in summary.columns_to_check if name in positions}
-    warn_of_determining(of_columns, some.proportions, some.sizes)
+    for name in summary.columns_to_check:
+        if name in positions:
+            explained = explained_by_values(means[:, positions[name]], some.proportions, some.sizes)
+            if explained > _NEARLY_ALL:
+                _warn(name, explained)
 
 
 def matched_rows(rows: Rows, classes: Array, spec: TableSpec) -> Rows:

@@ -24,8 +24,8 @@ from sklearn.utils.validation import check_is_fitted
 from llpgan.tables.backbones import WORDLLAMA, Backbone, ImagePreprocessing, load_backbone, takes_texts
 from llpgan.tables.columns import ColumnSummary, as_text
 from llpgan.tables.encode import ColumnEncoder
-from llpgan.tables.images import image_paths, read_image
 from llpgan.tables.read import Rows
+from llpgan.tables.streams import image_paths, read_image
 from llpgan.utils.arrays import Array
 from llpgan.utils.files import replace_file
 from llpgan.utils.messages import warn_user

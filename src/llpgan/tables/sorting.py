@@ -23,9 +23,9 @@ from llpgan.tables.build import (
     Block,
     RowEncoder,
     TableSummary,
+    changed_source_error,
     conclude_summary,
     facts_of_tables,
-    refuse_changed,
     summarize_part,
 )
 from llpgan.tables.join import BagTable
@@ -366,7 +366,7 @@ def _sort_group(
     blocks = chain.from_iterable(encoder.encode(stream, shape) for stream in streams)
     ends = write_rows(folder, prefetch(blocks), starts, int((stops - starts).sum()))
     if not np.array_equal(ends, stops):
-        raise refuse_changed(streams[0])
+        raise changed_source_error(streams[0])
 
 
 def write_arrays(path: Path, arrays: Mapping[str, pa.Array]) -> None:

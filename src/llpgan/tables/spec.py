@@ -14,8 +14,8 @@ from llpgan.bags.checks import check_switch, check_tolerance
 from llpgan.bags.known_shares import refuse_beside_within
 from llpgan.tables.backbones import refuse_unknown_backbone, takes_texts
 from llpgan.tables.encode import Columns
-from llpgan.tables.images import FOLDER_COLUMN
 from llpgan.tables.read import RowStream, missing_column_error
+from llpgan.tables.streams import FOLDER_COLUMN
 
 NAME = (str, Integral)  # names of columns are text, and those of frames may be numbers
 

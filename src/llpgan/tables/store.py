@@ -42,7 +42,7 @@ from llpgan.tables.sorting import (
     write_rows,
 )
 from llpgan.tables.spec import TableSpec, refuse_empty_path
-from llpgan.tables.streams import open_stream
+from llpgan.tables.streams import STORE, is_store, open_stream
 from llpgan.utils.arrays import Array
 from llpgan.utils.files import FolderKind, claim_folder, output_folder, output_folder_with_notes
 from llpgan.utils.json_files import (
@@ -63,7 +63,7 @@ from llpgan.utils.workers import check_n_jobs
 __all__ = ["StoredInstances", "is_store", "open_store", "store_bags", "store_tables"]
 
 
-STORE, BAGS = "store.json", "bags.parquet"
+BAGS = "bags.parquet"
 FORMAT = 1
 STORE_FOLDER = FolderKind(STORE, files=(INSTANCES, BAGS), pages=(WEIGHTS,))
 ENCODER_TYPES = {
@@ -71,7 +71,7 @@ ENCODER_TYPES = {
     "Category": "llpgan.tables.encode",
     "Date": "llpgan.tables.encode",
     "FeatureEncoder": "llpgan.tables.embedding",
-    "ImageEncoder": "llpgan.tables.images",
+    "ImageEncoder": "llpgan.tables.streams",
     "ImagePreprocessing": "llpgan.tables.backbones",
     "Number": "llpgan.tables.encode",
     "TableEncoder": "llpgan.tables.encode",
@@ -110,22 +110,6 @@ class Contents:
     encoder: Any
     files: dict[str, str]
     pages: list[str] = field(default_factory=list)
-
-
-def is_store(path: Any) -> bool:
-    """Return whether a path is that of a store.
-
-    Parameters
-    ----------
-    path : object
-        Anything that a user may pass.
-
-    Returns
-    -------
-    bool
-        Whether it is the path of a store.
-    """
-    return isinstance(path, str | Path) and (Path(path) / STORE).is_file()
 
 
 def open_store(path: str | Path) -> Bags:

@@ -14,6 +14,7 @@ from typing import Any
 
 #: Packages and modules that were renamed or merged in 0.3.
 OLD_PACKAGES = {
+    "llpgan.tables.images": "llpgan.tables.streams",
     "llpgan.bags.scales": "llpgan.bags.on_disk",
     "llpgan.cli.cluster": "llpgan.utils.workers",
     "llpgan.cli.help": "llpgan.cli.arguments",
