@@ -47,7 +47,7 @@ ALONE = {
     "compare": (["store", "--methods", "MeanMap,InvCal"], ", with --n_jobs 2"),
     "evaluate": (["model", "rows.csv"], ""),
     "shares": (["model", "rows.csv", "--by", "a"], ""),
-    "store": (["rows.csv", "--bag", "b", "--label", "c", "--to", "made"], ""),
+    "store": (["rows.csv", "--bag", "b", "--label", "c", "--to", "made"], ", with --n_jobs 2"),
     "demo": ([], ""),
 }
 
