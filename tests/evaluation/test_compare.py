@@ -152,6 +152,15 @@ def test_the_simplest_within_one_paired_standard_error_is_told():
     assert (far.chosen, far.simplest) == ("DLLP", "DLLP")
 
 
+def test_the_default_is_chosen_within_one_standard_error_of_the_best():
+    best = [1.0, 2.0, 3.0, 4.0]
+    near = made({"DLLP": best, "AutoLLP": [1.5, 1.7, 3.4, 3.9], "MeanMap": [1.5, 1.7, 3.4, 3.9]})
+    assert (near.best, near.chosen) == ("DLLP", "AutoLLP")
+    assert replace(near, prefer_simple=True).chosen == "MeanMap"
+    far = made({"DLLP": best, "AutoLLP": [1.1, 2.1, 3.12, 4.1]})
+    assert far.chosen == "DLLP"
+
+
 def test_of_equally_simple_ones_the_first_named_is_chosen_and_ones_own_last():
     same = [1.0, 2.0, 1.0, 2.0]
     assert made({"LLPGAN": same, "DLLP": same}).simplest == "DLLP"

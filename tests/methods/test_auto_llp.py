@@ -116,6 +116,15 @@ def test_the_linear_model_is_refined_under_covariate_shift():
     np.testing.assert_allclose(model.weights_, mixture_weights(natural_bags(30), means, np.full(4, 0.25)))
 
 
+def test_trees_count_for_a_fifth_where_few_random_bags_cannot_tell_methods_apart(rng):
+    rows = rng.normal(size=(2000, 3))
+    labels = (rng.random(2000) < 1 / (1 + np.exp(-rows[:, 0]))).astype(int)
+    bags = Bags.from_labels(rows, labels, np.arange(2000) // 100)
+    model = AutoLLP(random_state=0).fit_bags(bags)
+    means = np.array([part.held_out_means_ for part in model.models_])
+    np.testing.assert_allclose(model.weights_, mixture_weights(bags, means, np.array([0.2, 0.8])))
+
+
 def test_few_bags_and_columns_of_two_values_have_no_steps():
     bags = natural_bags(30)
     binary = Bags.from_arrays((bags.instances > 0).astype(float), bags.bag_index, bags.proportions)

@@ -60,6 +60,8 @@ SIMPLEST_FIRST = (
 )
 #: The methods that :func:`compare` tries by default: each takes seconds on tens of thousands of rows.
 QUICK = ("MeanMap", "LaplacianMeanMap", "InvCal", "BagLogistic", "BagBoosting", "AutoLLP")
+#: The default for tables, which itself weighs methods by held-out bags: it is selected if it is close to the best.
+PREFERRED = "AutoLLP"
 OVERALL = "overall shares"
 
 
@@ -340,7 +342,7 @@ class Comparison:
     score : str
         The score by which methods are compared, see :class:`~llpgan.evaluation.BagScores`. Lower is better.
     prefer_simple : bool
-        Whether the simplest of the methods close to the best is selected, instead of the best.
+        Whether the simplest of the methods close to the best is selected.
     """
 
     methods: dict[str, LLPClassifier]
@@ -369,8 +371,15 @@ class Comparison:
 
     @property
     def chosen(self) -> str:
-        """The name of the selected method: the best, or with ``prefer_simple`` the simplest close to it."""
-        return self.simplest if self.prefer_simple else self.best
+        """The name of the selected method.
+
+        AutoLLP if it is within one standard error of the best, bag by bag, else the best; with ``prefer_simple``
+        the simplest close to it.
+        """
+        if self.prefer_simple:
+            return self.simplest
+        defaults = (name for name, method in self.methods.items() if type(method).__name__ == PREFERRED)
+        return next(filter(self.is_near, defaults), self.best)
 
     @property
     def simplest(self) -> str:
@@ -583,8 +592,9 @@ def compare(
     score : {"cross_entropy", "total_variation", "hard_total_variation"}, default="cross_entropy"
         The score of held-out bags, see :class:`~llpgan.evaluation.BagScores`.
     prefer_simple : bool, default=False
-        Whether to select the simplest method within one standard error of the best, instead of the best. It is
-        faster and easier to explain, but often less accurate if bags are few and the standard error is large.
+        Whether to select the simplest method within one standard error of the best, which is faster and easier to
+        explain, but often less accurate if bags are few and the standard error is large. Otherwise AutoLLP is
+        selected if it is compared and within one standard error of the best, and else the best.
     random_state : int, default=0
         The seed of the folds, and of methods that have none of their own.
     n_jobs : int, default=1

@@ -28,10 +28,11 @@ _LEAST_SECONDS, _LEAST_IF_NEEDED = 1e-3, 1.0  # of a part
 _FEWEST_BAGS = 10  # for trees, under covariate shift
 _FOR_FEW_BAGS = {"n_resamples": 20, "tol": 1e-3}  # a search that ends early does not get to their noise
 _TREES_UNDER_LABEL_SHIFT = 2 / 3
+_TREES_IN_FEW_RANDOM_BAGS = 1 / 5  # held-out bags cannot tell that trees find little in them
 _COST_OF_REFINEMENT = 150  # resamples that take as long, on few and on many bags
 _FEWEST_TO_REFINE = 20  # resamples
 _ADDITIVE = {"n_steps": 3, "n_resamples": 50}  # of the linear model whose scores rise and fall with a column
-_FEWEST_FOR_STEPS = 30  # bags
+_FEWEST_FOR_STEPS = 30  # bags; of fewer random ones trees find little, too
 _ROWS_LOOKED_AT = 1000  # for columns that have more than two values
 _SHARE_FOR_LINES = 0.4  # of the time that is left, if an additive model follows
 
@@ -51,7 +52,8 @@ class AutoLLP(LLPClassifier):
       and one whose scores have steps, ``n_steps=3``, so that they can rise and fall with a column. Each method has
       predictions for bags that parts of it have not seen. The weights are those with which the mean of all matches
       these bags best, drawn towards equal weights of trees and linear models (see
-      :func:`~llpgan.methods.refinement.mixture_weights`).
+      :func:`~llpgan.methods.refinement.mixture_weights`), or towards a fifth for trees if there are fewer than 30
+      bags that differ by chance.
 
     BagLogistic has ``refine=True``, which needs ten bags. See ``docs/methods/auto_llp.md`` for how these shares
     were chosen.
@@ -266,8 +268,10 @@ def _weigh_parts(models: list[Any], bags: Bags) -> tuple[Array, list[float | Non
     losses = [
         float(bag_losses(bags, np.nan_to_num(each))[known].mean()) if known.any() else None for each in means
     ]
-    methods = [type(model) for model in models]
-    priors = np.array([1 / methods.count(method) for method in methods])  # trees of two kinds share their half
+    of_trees = _TREES_IN_FEW_RANDOM_BAGS if bags.n_bags < _FEWEST_FOR_STEPS and differ_by_chance(bags) else 1 / 2
+    are_trees = np.array([isinstance(model, BagBoosting) for model in models])
+    n_trees = int(are_trees.sum())
+    priors = np.where(are_trees, of_trees / max(1, n_trees), (1 - of_trees) / max(1, len(models) - n_trees))
     return mixture_weights(bags, means, priors / priors.sum()), losses
 
 
