@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from llpgan import Bags
 from llpgan.tables.join import BagTable, bag_keys, shares_from_counts_table
 
 RESULTS = pa.table({"state": ["OH", "IA"], "no": [0.25, 0.5], "yes": [0.75, 0.5]})
@@ -213,3 +214,24 @@ def test_what_is_no_count_is_named(no, yes, said):
     with pytest.raises(ValueError) as error:
         counted(no, yes)
     assert str(error.value) == said
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (("no", ""), "a column has no name, so it names no class"),
+        (("yes", "yes "), "the same name but for spaces"),
+    ],
+)
+def test_classes_need_names_that_differ(names, message, tmp_path):
+    path = tmp_path / "towns.csv"
+    path.write_text(f"town,{names[0]},{names[1]}\na,0.2,0.8\nb,0.5,0.5\n")
+    with pytest.raises(ValueError, match=message):
+        Bags.from_tables({"town": ["a", "b"], "x": [1, 2]}, path, bag="town")
+
+
+def test_shares_that_are_given_as_counts_are_noted(recwarn):
+    rows, shares = {"town": ["a", "b"], "x": [1, 2]}, {"town": ["a", "b"], "no": [0.25, 0.5], "yes": [0.75, 0.5]}
+    bags = Bags.from_tables(rows, bag="town", counts=shares)
+    assert bags.proportions.tolist() == [[0.25, 0.75], [0.5, 0.5]]
+    assert "so these are shares: give them as (proportions)" in "".join(str(each.message) for each in recwarn)

@@ -7,8 +7,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from llpgan.tables import Columns
-from llpgan.tables.columns import ColumnSummary
+from llpgan.tables import Columns, TableEncoder, open_rows
+from llpgan.tables.columns import ColumnSummary, as_days
 from llpgan.tables.encode import Category, Date, LeftOut, Number, choose_encoder
 
 
@@ -171,3 +171,34 @@ def test_wishes_that_contradict_each_other():
         Columns(only=["age"], drop=["age"])
     with pytest.raises(ValueError, match="column 'age' is both asked for and left out"):
         Columns(dates="age", drop="age")
+
+
+FORMS = {
+    "slashes": ([f"2010/{1 + i % 12}/{1 + i % 28:02d}" for i in range(40)], "is read as dates, such as 2010/1/01"),
+    "a time": ([f"{1 + i % 28}.01.2010 10:{i:02d}" for i in range(40)], "is read as dates with the day first"),
+    "no such day": (["30.02.2010", *(f"{1 + i % 28}.01.2010" for i in range(39))], "of days that do not exist"),
+    "words": ([f"{1 + i % 28} Dec 2010" for i in range(40)], "look like dates in words"),
+    "digits": ([20100101 + i % 28 for i in range(40)], "though 20100101 looks like a date"),
+    "brackets": (
+        [f"({i}.5)" if i % 2 else f"{i}.5" for i in range(0, 400)] * 3,
+        "600 of its 1200 values are numbers",
+    ),
+    "Arabic digits": (
+        ["\u0661", "\u0662", "\u0663", "\u0664", "\u0665", "\u0666", "\u0667"] * 6,
+        "look like numbers",
+    ),
+}
+
+
+@pytest.mark.parametrize(("values", "note"), FORMS.values(), ids=FORMS)
+def test_unusual_values_are_read_or_noted(values, note):
+    encoder = TableEncoder.learn(open_rows({"seen": values, "x": [i % 7 for i in range(len(values))]}).table)
+    assert note in "\n".join(encoder.notes)
+
+
+def test_dates_are_read_whatever_separates_their_parts():
+    texts = [["2010-12-05", "2011-01-31"], ["2010/12/5", "2011/1/31"], ["5.12.2010", "31.01.2011"]]
+    days = [as_days("seen", pa.chunked_array([each])).tolist() for each in texts]
+    assert days[0] == days[1] == days[2]
+    with pytest.raises(ValueError, match=r"column 'seen', row 1: '30.02.2010' is not a date"):
+        as_days("seen", pa.chunked_array([["05.12.2010", "30.02.2010"]]))

@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from llpgan.tables import is_table, read_table
+from llpgan.tables.read import CsvFile
 
 CSV = "age,city,share\n31,Rome,0.5\n47,Oslo,\n,Rome,1.25\n"
 COLUMNS = {"age": [31, 47, None], "city": ["Rome", "Oslo", "Rome"], "share": [0.5, None, 1.25]}
@@ -178,3 +179,58 @@ def test_a_frame_that_is_no_table(frame, said):
     with pytest.raises(ValueError) as error:
         read_table(frame)
     assert said in str(error.value)
+
+
+OTHER_FORMS = {
+    "separator named as Excel does": b"sep=;\r\nstate;age\r\nOhio;31\r\n",
+    "with a byte-order mark": b"\xef\xbb\xbfsep=;\nstate;age\nOhio;31\n",
+    "a separator of a tab": b"sep=\t\nstate\tage\nOhio\t31\n",
+}
+
+
+@pytest.mark.parametrize("content", OTHER_FORMS.values(), ids=OTHER_FORMS)
+def test_a_first_line_may_name_the_separator(content, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes(content)
+    file = CsvFile.open(path)
+    assert file.read().to_pylist() == [{"state": "Ohio", "age": 31}]
+    assert [block.to_pylist() for block in file.read_blocks({})] == [[{"state": "Ohio", "age": 31}]]
+
+
+WIDTHS = {
+    "too few": (
+        "state,age\n" + "Ohio,31\n" * 500 + "Ohio\n" + "Ohio,31\n" * 9,
+        "line 502: Expected 2 columns, got 1",
+    ),
+    "a quote": (
+        'state,age\nOhio,31\n"Iowa,32\nUtah,5\n',
+        "(line|record) 3: Expected 2 columns, got 1.*is a quote not closed",
+    ),
+    "a title": ("Our people\nstate,age\nOhio,31\n", "line 2: Expected 1 columns, got 2.*lines before the header"),
+    "an image": ("\x89PNG\n", "is an image, not CSV"),
+    "a Parquet file": ("PAR1", "is a Parquet file, not CSV"),
+    "JSON": ('{"state": "Ohio"}', "is JSON, not CSV"),
+    "NUL": ("st\0ate,age\nOhio,31\n", "has NUL characters. Remove them: tr -d"),
+    "UTF-16": ("s\0t\0,\0a\0\n\0O\0h\0,\x003\0\n\0", "If it is UTF-16LE, convert it: iconv -f UTF-16LE"),
+    "empty lines": ("\n\n\n", "Empty CSV file"),
+}
+
+
+@pytest.mark.parametrize("whole", [True, False])
+@pytest.mark.parametrize(("content", "message"), WIDTHS.values(), ids=WIDTHS)
+def test_what_is_wrong_with_a_csv_file_is_said_by_its_line(content, message, whole, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes(content.encode("latin-1"))
+    with pytest.raises(ValueError, match=message):
+        file = CsvFile.open(path)
+        file.read() if whole else list(file.read_blocks({}))
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_a_text_may_be_longer_than_the_readers_block(whole, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("note,age\nshort,1\n" + "x" * 3_000_000 + ",2\nshort,3\n")
+    file = CsvFile.open(path)
+    tables = [file.read()] if whole else list(file.read_blocks({}))
+    assert [len(str(note)) for table in tables for note in table["note"].to_pylist()] == [5, 3_000_000, 5]
+    assert [age for table in tables for age in table["age"].to_pylist()] == [1, 2, 3]

@@ -6,7 +6,7 @@ import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from llpgan.bags.checks import LARGEST
 from llpgan.utils.arrays import Array
+from llpgan.utils.messages import quote_text
 
 Values = NDArray[np.float64]
 _MINUS = "\u2212"
@@ -28,15 +29,17 @@ _WITH_UNIT = re.compile(r"\s*[$€£¥₹]?\s*[+\u2212-]?\s*[$€£¥₹]?\s*\d[
 _RANGE = re.compile(
     r"^\s*([<>≤≥~]=?\s*\d[\d.]*|\d[\d.]*\s*(\+|plus|((or|and)\s+)?(more|over|older|above|less|fewer|under|below)"
     r"|(-|–|to)\s*\d[\d.]*))\s*$",
-    re.IGNORECASE,
+    re.IGNORECASE | re.ASCII,
 )
 _FEW_TEXTS = 5
 _NUMBER = f"{_PLAIN}|{_GROUPED}|{_PERCENT}"
-_DOTTED_DATE = r"^\s*\d{1,2}\.\d{1,2}\.\d{4}\s*$"  # 05.12.2010: day, month, year
+_CLOCK = r"(?:[ T](\d{2}:\d{2}(?::\d{2})?))?"
+_DOTTED_DATE = rf"^\s*(\d{{1,2}})\.(\d{{1,2}})\.(\d{{4}}){_CLOCK}\s*$"  # 05.12.2010: day, month, year
+_SLASHED_DATE = rf"^\s*(\d{{4}})/(\d{{1,2}})/(\d{{1,2}}){_CLOCK}\s*$"  # 2010/12/05
 _OTHER_DATE = r"^\s*(\d{1,2}[/-]\d{1,2}[/-]\d{2,4}|\d{1,2}\.\d{1,2}\.\d{2})\s*$"  # of which the order is unknown
 _ISO_DATE = r"^\s*\d{4}-\d{2}-\d{2}([ T][\d:.Z+-]*)?\s*$"
 _WORD_DATE = r"^\s*(\d{1,2}[. -]+\pL{3,9}\.?[, -]+\d{2,4}|\pL{3,9}\.? \d{1,2},? \d{4})\s*$"  # 5 Dec 2010
-_ANY_DATE = "|".join((_OTHER_DATE, _DOTTED_DATE, _ISO_DATE, _WORD_DATE))
+_ANY_DATE = "|".join((_OTHER_DATE, _DOTTED_DATE, _SLASHED_DATE, _ISO_DATE, _WORD_DATE))
 _DAY = 24 * 3600.0
 _FIRST_ROWS = 1000
 _WHOLE = 2.0**53  # above it, floats are too coarse to be told from integers
@@ -110,7 +113,7 @@ def as_numbers(name: str, column: pa.ChunkedArray) -> Values:
     if value_type(column) == "text":
         looks_like = pc.fill_null(pc.match_substring_regex(column, _NUMBER), True)
         for row in np.flatnonzero(~np.asarray(looks_like)):
-            raise RowError(name, int(row), f"{column[int(row)].as_py()!r} is not a number")
+            raise RowError(name, int(row), f"{quote_text(column[int(row)].as_py())} is not a number")
         column = _plain_numbers(column)
     numbers = np.asarray(_cast(name, column, pa.float64(), "numbers").fill_null(np.nan).to_numpy())
     for row in np.flatnonzero(np.abs(numbers) > LARGEST):
@@ -196,12 +199,14 @@ def find_few_values(name: str, column: pa.ChunkedArray, most: int) -> tuple[list
 
 
 def _measure_times(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
-    if _has_moments(column):
-        return column.cast(pa.timestamp("s"))
-    if (days := _parse_days_first(column)) is not None:
-        return days
+    given, column = column, _write_year_first(column)
+    for dates in (given, column):
+        if _has_moments(dates):
+            return dates.cast(pa.timestamp("s"))
     row = bisect_left(range(len(column)), True, key=lambda row: not _has_moments(column.slice(0, row + 1)))
-    raise RowError(name, row, f"{column[row].as_py()!r} is not a date such as 2016-11-08 or 2016-11-08 20:15:00")
+    raise RowError(
+        name, row, f"{quote_text(given[row].as_py())} is not a date such as 2016-11-08 or 2016-11-08 20:15:00"
+    )
 
 
 def _has_moments(column: pa.ChunkedArray) -> bool:
@@ -212,16 +217,24 @@ def _has_moments(column: pa.ChunkedArray) -> bool:
     return True
 
 
-def _parse_days_first(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
-    """Texts such as 24.12.2010 as moments; None if one is another text or no day, or there is none."""
-    if not pc.all(pc.match_substring_regex(column, _DOTTED_DATE)).as_py():
-        return None
-    with suppress(pa.ArrowInvalid):
-        return pc.strptime(pc.utf8_trim_whitespace(column), format="%d.%m.%Y", unit="s")
-    return None
+def _write_year_first(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Texts such as 5.12.2010 or 2010/12/5 10:30 as 2010-12-05 10:30, whether there is such a day or not."""
+    for pattern, order in ((_DOTTED_DATE, r"\3-\2-\1 \4"), (_SLASHED_DATE, r"\1-\2-\3 \4")):
+        column = pc.replace_substring_regex(column, pattern, order)
+    column = pc.replace_substring_regex(pc.utf8_trim_whitespace(column), r"^(\d{4})-(\d)-", r"\1-0\2-")
+    return pc.replace_substring_regex(column, r"^(\d{4}-\d{2})-(\d)($| )", r"\1-0\2\3")
 
 
-TextForm = Literal["dates, day first", "dates, year first", "dates, unclear", "ranges", "amounts", "words"]
+def _are_days_first(column: pa.ChunkedArray) -> bool:
+    """Whether all texts are days such as 24.12.2010."""
+    is_like = pc.all(pc.match_substring_regex(column, _DOTTED_DATE), min_count=1).as_py()
+    return bool(is_like) and _has_moments(_write_year_first(column))
+
+
+TextForm = Literal[
+    "dates, day first", "dates, slashed", "dates, year first", "dates, unclear", "dates, unread", "ranges",
+    "amounts", "words",
+]  # fmt: skip
 
 
 def find_text_form(texts: Sequence[str]) -> TextForm:
@@ -230,19 +243,24 @@ def find_text_form(texts: Sequence[str]) -> TextForm:
     Ranges come with numbers, such as 3+ after 0, 1 and 2; amounts are numbers with the same unit, or a sign of a
     currency.
 
-    >>> find_text_form(["05.12.2010", "24.1.2011"]), find_text_form(["5 Dec 2010"]), find_text_form(["0", "2+"])
+    >>> find_text_form(["05.12.2010", "24.1.2011"]), find_text_form(["5/12/2010"]), find_text_form(["0", "2+"])
     ('dates, day first', 'dates, unclear', 'ranges')
     >>> find_text_form([f"{i} kg" for i in range(9)]), find_text_form([f"B{i}" for i in range(9)])
     ('amounts', 'words')
     """
     different = pa.chunked_array([texts], pa.string())
-    if _parse_days_first(different) is not None:
+    if _are_days_first(different):
         return "dates, day first"
-    dates: dict[TextForm, str] = {"dates, year first": _ISO_DATE, "dates, unclear": _ANY_DATE}
+    is_slashed = pc.all(pc.match_substring_regex(different, _SLASHED_DATE), min_count=1).as_py()
+    if is_slashed and _has_moments(_write_year_first(different)):
+        return "dates, slashed"
+    dates: dict[TextForm, str] = {
+        "dates, year first": _ISO_DATE, "dates, unclear": _OTHER_DATE, "dates, unread": _ANY_DATE
+    }  # fmt: skip
     for form, pattern in dates.items():
         if pc.all(pc.match_substring_regex(different, pattern)).as_py():
             return form
-    are_numbers = [re.match(_NUMBER, text) is not None for text in texts]
+    are_numbers = [re.match(_NUMBER, text, re.ASCII) is not None for text in texts]
     are_numbers_or_ranges = (number or _RANGE.match(text) for number, text in zip(are_numbers, texts, strict=True))
     if any(are_numbers) and all(are_numbers_or_ranges):
         return "ranges"

@@ -29,7 +29,7 @@ from llpgan.tables.columns import (
 )
 from llpgan.tables.read import Rows
 from llpgan.utils.arrays import Array
-from llpgan.utils.messages import did_you_mean
+from llpgan.utils.messages import did_you_mean, quote_text
 
 _MISSING, _OTHER = "(missing)", "(other)"
 
@@ -151,12 +151,17 @@ ENCODERS: dict[Kind, type[ColumnEncoder]] = {"number": Number, "date": Date, "ca
 
 
 _RANGES = "is read as categories, since some of its values are ranges, such as 3+"
+_MANY_NUMBERS, _FEW_VALUES = 4, 5  # a column of numbers that are hard to read, or of codes
 _FEW = 20  # below so many rows, every value of any column may be different
 _LOOKS_LIKE: dict[TextForm, str] = {
     "dates, year first": "its values look like dates: name it among the dates (dates), or leave it out (drop)",
     "dates, unclear": (
         "its values look like dates, of which the order of day and month is unclear: write them as 2010-12-05, or "
         "leave the column out (drop)"
+    ),
+    "dates, unread": (
+        "its values, such as {first!r}, look like dates in words, in several forms, or of days that do not exist: "
+        "write them as 2010-12-05, or leave the column out (drop)"
     ),
     "amounts": "its values look like numbers with a unit, such as {first!r}: write plain numbers",
 }
@@ -301,7 +306,21 @@ def choose_encoder(summary: ColumnSummary, columns: Columns) -> Choice:
             may_be_id = pa.types.is_integer(summary.type) and summary.n_rows >= _FEW and not summary.n_missing
             if may_be_id and close and len(np.unique(summary.sample)) == len(summary.sample):
                 raise LeftOut("every row has a different number, as ids do")
+            if pa.types.is_integer(summary.type) and _look_like_dates(summary.sample):
+                date = int(summary.sample[0])
+                note = f"is read as numbers, though {date} looks like a date: write dates as 2010-12-05"
     return Choice(ENCODERS[kind].from_summary(summary, columns.min_count, columns.max_categories), note)
+
+
+def _look_like_dates(numbers: Array) -> bool:
+    """Whether whole numbers are all like 20101205.
+
+    >>> _look_like_dates(np.array([20101205, 19991231])), _look_like_dates(np.array([20101205, 20101300]))
+    (True, False)
+    """
+    years, months, days = numbers // 10_000, numbers // 100 % 100, numbers % 100
+    in_limits = (years >= 1800) & (years < 2200) & (months >= 1) & (months <= 12) & (days >= 1) & (days <= 31)
+    return len(numbers) > 1 and bool(in_limits.all())
 
 
 def _infer_kind_of_text(summary: ColumnSummary, most: int) -> tuple[Kind, str]:
@@ -315,21 +334,25 @@ def _infer_kind_of_text(summary: ColumnSummary, most: int) -> tuple[Kind, str]:
         number = as_numbers(summary.name, pa.chunked_array([[unusual]]))[0]
         return "number", f"is read as numbers, {unusual} as {number:.10g}{change}"
     form = find_text_form(texts)
-    if form == "dates, day first":
+    if form in ("dates, day first", "dates, slashed"):
         summary.read_dates()
-        return "date", f"is read as dates with the day first, such as {texts[0]}{change}"
+        order = " with the day first" if form == "dates, day first" else ""
+        return "date", f"is read as dates{order}, such as {texts[0]}{change}"
     n_different = len(texts) + summary.n_forgotten + bool(summary.n_missing)
     if numbers > there / 2 and not (form == "ranges" and n_different <= most):
         row, text = summary.not_a_number or (0, "")
         raise ValueError(
-            f"column {summary.name!r}, row {row}: {text!r} is not a number, as {numbers} of the {there} values of "
-            "this column are: correct it, or name the column among the categories (categories)"
+            f"column {summary.name!r}, row {row}: {quote_text(text)} is not a number, as {numbers} of the {there} "
+            "values of this column are: correct it, or name the column among the categories (categories)"
         )
     why = _LOOKS_LIKE.get(form, "").format(first=texts[0])
     if there >= _FEW and n_different > there / 2:
         raise LeftOut(why or "nearly every row has a different text, as names and ids do")
     if form == "ranges":
         return "category", _RANGES
+    if not why and numbers >= there / _MANY_NUMBERS and n_different > _FEW_VALUES:
+        text = "" if summary.not_a_number is None else summary.not_a_number[1]
+        why = f"{numbers} of its {there} values are numbers, but {quote_text(text)} is not"
     return "category", f"is used as categories, though {why}" if why else ""
 
 

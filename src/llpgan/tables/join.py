@@ -124,6 +124,16 @@ class BagTable:
             raise ValueError(f"{file}: bag {ids[row]!r} occurs twice, in rows {twice[0]} and {twice[1]}")
         if classes is None:
             classes = [(names or {}).get(name, name) for name in table.column_names if name not in bag]
+        given = [" ".join(str(name).split()) for name in classes]
+        if "" in given:
+            raise ValueError(
+                f"{file}: a column has no name, so it names no class: name it, leave it out, or name the columns "
+                f"that are classes (classes)"
+            )
+        if len(set(given)) < len(given):
+            raise ValueError(
+                f"{file}: two classes have the same name but for spaces: {', '.join(map(repr, classes))}"
+            )
         if not classes:
             raise ValueError(f"{file} has only the columns of the bag: it also needs one column per class")
         numbers = np.empty((len(ids), len(classes)))
@@ -180,6 +190,11 @@ def shares_from_counts_table(
     table: BagTable, counts: ShareArray, bag_ids: Sequence[Hashable], *, within: bool = False
 ) -> ShareArray:
     """Each bag's counts over their sum. They may be of a larger population than the rows at hand."""
+    sums = counts.sum(axis=1)
+    if (sums <= 1 + 1e-6).all() and (counts % 1 != 0).any():  # and none is NaN
+        warn_user(
+            f"{table.file}: the counts of each bag sum to 1, so these are shares: give them as (proportions)"
+        )
     with naming_source(table.file):
         return proportions_from_counts(counts, bag_ids, table.classes, within=within)
 

@@ -473,11 +473,18 @@ def unreadable(name: str) -> Iterator[None]:
 
 def _not_utf8(path: Path, where: str) -> ValueError:
     with pa.input_stream(path) as stream:
-        encoding = "UTF-16" if stream.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "LATIN1"
+        start = stream.read(_HEADER_BYTES)
     as_utf8 = path.with_name(f"{path.name.split('.')[0]}_utf8.csv")
+    files = f"{shlex.quote(str(path))} > {shlex.quote(str(as_utf8))}"
+    nuls = [start[first::2].count(0) > len(start) / 5 for first in (0, 1)]  # every second byte of English text
+    encoding = "UTF-16BE" if nuls[0] else "UTF-16LE" if nuls[1] else "LATIN1"
+    if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        encoding = "UTF-16"
+    elif 0 in start and not any(nuls) and start.isascii():
+        return ValueError(f"{path}, {where}: this has NUL characters. Remove them: tr -d '\\000' < {files}")
     return ValueError(
         f"{path}, {where}: this is not text in UTF-8. If it is {encoding}, convert it: "
-        f"iconv -f {encoding} -t UTF-8 {shlex.quote(str(path))} > {shlex.quote(str(as_utf8))}"
+        f"iconv -f {encoding} -t UTF-8 {files}"
     )
 
 
@@ -494,6 +501,20 @@ _READERS: dict[str, Callable[[Path], pa.Table]] = {
 _SPREADSHEETS = {".xlsx", ".xls", ".xlsm", ".ods"}
 
 
+_BEGINNINGS = {
+    "a Parquet file": b"PAR1",
+    "a gzip file (.csv.gz)": b"\x1f\x8b",
+    "a spreadsheet or a zip archive": b"PK\x03\x04",
+    "an old spreadsheet (.xls)": b"\xd0\xcf\x11\xe0",
+    "an image": (b"\x89PNG", b"\xff\xd8\xff", b"GIF8"),
+    "a PDF file": b"%PDF",
+    "a NumPy array (.npy)": b"\x93NUMPY",
+    "JSON": (b'{"', b"[{"),
+    "a page of HTML": (b"<html", b"<!DOCTYPE html", b"<!doctype html"),
+}
+_SEPARATOR_LINE = re.compile(rb"(?:\xef\xbb\xbf)?\"?sep=([,;|\t])\"?\r?\n", re.IGNORECASE)  # as Excel writes it
+_OTHER_WIDTH = re.compile(r"(?:Row #(\d+): )?Expected (\d+) columns, got (\d+): (.*)", re.DOTALL)
+_SHOWN = 60  # characters of a line in a message
 _BLOCK_BYTES = 2**24
 _LONGEST_LINE = 2**26  # bytes; a longer one is a quote that nobody closed
 _WIDER = (pa.int64(), pa.float64()), (pa.date32(), pa.timestamp("s"), pa.timestamp("ns"))
@@ -516,27 +537,37 @@ class CsvFile:
         The columns that are read as text.
     ids : frozenset of str
         The columns whose different texts must stay different.
+    n_skipped : int, default=0
+        The number of lines before the header: 1 if the first says only what the separator is, as in ``sep=;``.
     """
 
     path: Path
     delimiter: str
     text: frozenset[str]
     ids: frozenset[str]
+    n_skipped: int = 0
 
     @classmethod
     def open(cls, path: Path, text: Text = (), ids: Text = ()) -> CsvFile:
         """Find the separator in the first lines; a file whose first line is no text is refused."""
         with pa.input_stream(path) as stream:  # which also unpacks
             start = stream.read(_HEADER_BYTES)
+        for kind, beginning in _BEGINNINGS.items():
+            if start.startswith(beginning):
+                raise ValueError(f"{path} is {kind}, not CSV: give its name its own ending, or convert it")
         try:
             is_text = "\0" not in codecs.getincrementaldecoder("utf-8")().decode(start.split(b"\n")[0])
         except UnicodeDecodeError:
             is_text = False
         if not is_text:
             raise _not_utf8(path, "in its first line")
-        is_tsv = path.name.lower().endswith(TSV)
-        delimiter = "\t" if is_tsv else find_separator(start.decode("utf-8", errors="replace"))
-        return cls(path, delimiter, frozenset(text), frozenset(ids) - frozenset(text))
+        if (said := _SEPARATOR_LINE.match(start)) is not None:
+            delimiter = said[1].decode()
+        elif path.name.lower().endswith(TSV):
+            delimiter = "\t"
+        else:
+            delimiter = find_separator(start.decode("utf-8", errors="replace"))
+        return cls(path, delimiter, frozenset(text), frozenset(ids) - frozenset(text), int(said is not None))
 
     def read(self) -> pa.Table:
         """Read the file with types that fit all rows: where a later row does not fit, Arrow widens the type."""
@@ -589,7 +620,7 @@ class CsvFile:
         and a thread that lets go of Python's memory while the interpreter ends takes the whole process down.
         """
         parsed = {**types, **dict.fromkeys(with_commas, pa.string())}
-        for block in _line_blocks(self.path, self.delimiter, _BLOCK_BYTES):
+        for block in _line_blocks(self.path, self.delimiter, _BLOCK_BYTES, self.n_skipped):
             memory = pa.BufferOutputStream()
             memory.write(block)
             table = self._parse(pa.BufferReader(memory.getvalue()), parsed, line_breaks=b'"' in block)
@@ -600,7 +631,13 @@ class CsvFile:
             yield table
 
     def _parse(
-        self, source: Any, types: Mapping[str, pa.DataType], *, line_breaks: bool, as_codes: bool = False
+        self,
+        source: Any,
+        types: Mapping[str, pa.DataType],
+        *,
+        line_breaks: bool,
+        as_codes: bool = False,
+        is_long: bool = False,
     ) -> pa.Table:
         """Parse lines, with text as codes if asked for; refuse columns that Arrow could only read as bytes.
 
@@ -614,13 +651,57 @@ class CsvFile:
             auto_dict_max_cardinality=_SHORT_TEXT,
             column_types=types,
         )
-        table = pa.csv.read_csv(source, parse_options=parse, convert_options=convert)
+        n_skipped = self.n_skipped if source is self.path else 0
+        read = pa.csv.ReadOptions(skip_rows=n_skipped, block_size=_LONGEST_LINE if is_long else None)
+        try:
+            table = pa.csv.read_csv(source, read, parse, convert)
+        except pa.ArrowInvalid as error:
+            if "newlines_in_values" in str(error) and not line_breaks:
+                raise
+            if "straddl" in str(error) and not is_long:
+                if source is not self.path:
+                    source.seek(0)
+                return self._parse(source, types, line_breaks=line_breaks, as_codes=as_codes, is_long=True)
+            raise self._explain(str(error), line_breaks) from error
         for entry in table.schema:
             if pa.types.is_binary(entry.type) or entry.type == pa.dictionary(pa.int32(), pa.binary()):
                 raise _not_utf8(self.path, f"column {entry.name!r}")
         places = enumerate(table.column_names)
         kept = [place for place, name in places if name or name in types or table[place].null_count < len(table)]
         return table if len(kept) == table.num_columns else table.select(kept)
+
+    def _explain(self, text: str, line_breaks: bool) -> ValueError:
+        """What Arrow finds wrong with the file, with the number of the line."""
+        if "Empty CSV" in text:
+            return ValueError(f"{self.path} is not a table that can be read: Empty CSV file, without any rows")
+        if "straddl" in text:
+            return ValueError(
+                f"{self.path} has a line of more than {_LONGEST_LINE:,} bytes: is a quote not closed?"
+            )
+        found = _OTHER_WIDTH.search(text)
+        if found is None:
+            return ValueError(f"{self.path} is not a table that can be read: {text.splitlines()[0]}")
+        if found[1] is None:  # as of several threads
+            found = self._find_other_width(line_breaks) or found
+        shown, row = found[4], None if found[1] is None else int(found[1]) + self.n_skipped
+        where = "" if row is None else f"{'record' if line_breaks else 'line'} {row}: "
+        why = ": is a quote not closed?" if shown.count('"') % 2 else ""
+        why = ": are there lines before the header?" if row == 2 and int(found[2]) < int(found[3]) else why
+        return ValueError(
+            f"{self.path} is not a table that can be read: CSV parse error: {where}Expected {found[2]} columns, "
+            f"got {found[3]}: {shown.splitlines()[0][:_SHOWN]}{why}"
+        )
+
+    def _find_other_width(self, line_breaks: bool) -> re.Match[str] | None:
+        """The first line of another width than the header, with its number, found in one pass."""
+        parse = pa.csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=line_breaks)
+        read = pa.csv.ReadOptions(skip_rows=self.n_skipped, use_threads=False, block_size=_LONGEST_LINE)
+        try:
+            for _ in pa.csv.open_csv(self.path, read, parse):
+                pass
+        except pa.ArrowInvalid as error:
+            return _OTHER_WIDTH.search(str(error))
+        return None
 
 
 def wider(one: Any, other: Any) -> Any:
@@ -639,10 +720,13 @@ def wider(one: Any, other: Any) -> Any:
     return pa.string()
 
 
-def _line_blocks(path: Path, delimiter: str, size: int) -> Iterator[bytes]:
+def _line_blocks(path: Path, delimiter: str, size: int, n_skipped: int = 0) -> Iterator[bytes]:
     """Whole lines, each time below the header."""
     line, lines = _field_patterns(delimiter)
     with pa.input_stream(path) as stream:  # which also unpacks
+        for _ in range(n_skipped):
+            while stream.read(1) not in (b"\n", b""):
+                pass
         header, rest, is_empty = b"", b"", True
         while data := stream.read(size):
             data = rest + data

@@ -96,6 +96,19 @@ def did_you_mean(name: Hashable, available: Iterable[Hashable], none: str = "the
     return f"; there are {shown}{more}{asked}"
 
 
+_LONGEST_QUOTE = 80
+
+
+def quote_text(text: Any) -> str:
+    """A value of a table as it is quoted in a message.
+
+    >>> quote_text("3 kg"), len(quote_text("x" * 1000))
+    ("'3 kg'", 83)
+    """
+    shown = repr(text)
+    return shown if len(shown) <= _LONGEST_QUOTE else f"{shown[:_LONGEST_QUOTE]}..."
+
+
 def and_more(names: Sequence[Any]) -> str:
     """How many other names there are.
 
