@@ -39,6 +39,7 @@ from llpgan.evaluation import (
 from llpgan.evaluation.monitor import take_snapshot
 from llpgan.methods import METHODS, estimator_class
 from llpgan.report import ConfusionDisplay, EffectDisplay, ProportionDisplay, ReliabilityDisplay, collect_content
+from llpgan.tables.store import store_tables
 
 
 @pytest.fixture
@@ -463,3 +464,53 @@ def test_a_row_of_weight_zero_is_absent_for_every_method(name, three_forms):
     method.set_params(**{key: value for key, value in settings.items() if key in method.get_params()})
     models = [clone(method).fit_bags(bags) for bags in (weighted, kept)]
     np.testing.assert_array_equal(*(model.predict_proba(kept.instances) for model in models))
+
+
+@pytest.fixture
+def tables(rows, tmp_path, monkeypatch):
+    """A table with weights, and one with each row repeated: numbers, dates and categories, some missing."""
+    monkeypatch.chdir(tmp_path)
+    instances, labels, groups, times = rows
+    frame = pd.DataFrame(instances, columns=["x", "y", "z"])
+    frame["income"] = [f"{1000 * x:,.2f}" for x in np.exp(instances[:, 0])]
+    frame["seen"] = [
+        f"{1 + int(abs(9 * x)) % 28:02d}.{1 + i % 12:02d}.2010" for i, x in enumerate(instances[:, 1])
+    ]
+    frame["job"] = np.array(["nurse", "clerk", "cook"])[np.digitize(instances[:, 2], [0, 1])]
+    frame.loc[::7, ["x", "income", "seen", "job"]] = None
+    frame = frame.assign(state=groups, vote=np.array(["no", "yes"])[labels], people=times)
+    frame.to_csv("weighted.csv", index=False)
+    frame.loc[frame.index.repeat(times)].drop(columns="people").to_csv("repeated.csv", index=False)
+    return frame
+
+
+OF_TABLES = {"bag": "state", "label": "vote"}
+
+
+@pytest.mark.parametrize("is_stored", [False, True])
+@pytest.mark.filterwarnings("ignore")
+def test_a_weight_is_a_repeated_row_in_how_a_table_is_encoded(is_stored, tables):
+    def encode(name, **options):
+        if is_stored:
+            return store_tables(f"{name}.csv", f"{name}_store", **OF_TABLES, **options)
+        return Bags.from_tables(f"{name}.csv", **OF_TABLES, **options)
+
+    encoders = [bags.encoder for bags in (encode("weighted", weight="people"), encode("repeated"))]
+    assert [column.name for column in encoders[0].columns] == ["x", "y", "z", "income", "seen", "job"]
+    for one, again in zip(*(encoder.columns for encoder in encoders), strict=True):
+        assert type(one) is type(again)
+        if not hasattr(one, "median"):
+            assert one == again
+            continue
+        for name in ("median", "mean", "scale"):
+            assert getattr(one, name) == pytest.approx(getattr(again, name), rel=1e-12), (one.name, name)
+
+
+@pytest.mark.parametrize("method", [MeanMap(tol=1e-12), BagLogistic(n_resamples=0, tol=1e-12), InvCal()], ids=repr)
+@pytest.mark.filterwarnings("ignore")
+def test_a_weight_is_a_repeated_row_for_methods_of_tables(method, tables):
+    weighted = Bags.from_tables("weighted.csv", **OF_TABLES, weight="people")
+    repeated = Bags.from_tables("repeated.csv", **OF_TABLES)
+    once, again = (clone(method).fit_bags(bags) for bags in (weighted, repeated))
+    close = 1e-4 if isinstance(method, InvCal) else 1e-6
+    np.testing.assert_allclose(once.predict_proba(tables), again.predict_proba(tables), atol=close)

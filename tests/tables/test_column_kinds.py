@@ -177,7 +177,7 @@ FORMS = {
     "slashes": ([f"2010/{1 + i % 12}/{1 + i % 28:02d}" for i in range(40)], "is read as dates, such as 2010/1/01"),
     "a time": ([f"{1 + i % 28}.01.2010 10:{i:02d}" for i in range(40)], "is read as dates with the day first"),
     "no such day": (["30.02.2010", *(f"{1 + i % 28}.01.2010" for i in range(39))], "of days that do not exist"),
-    "words": ([f"{1 + i % 28} Dec 2010" for i in range(40)], "look like dates in words"),
+    "words": ([f"{1 + i % 28} Dec 2010" for i in range(40)], "look like dates with names of months"),
     "digits": ([20100101 + i % 28 for i in range(40)], "though 20100101 looks like a date"),
     "brackets": (
         [f"({i}.5)" if i % 2 else f"{i}.5" for i in range(0, 400)] * 3,

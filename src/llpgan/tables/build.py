@@ -219,13 +219,13 @@ class TableSummary:
         if weights is not None and not weights.all():
             counted = np.flatnonzero(weights)
             rows, bags = rows.take(counted), bags._replace(of_row=bags.of_row[counted])
-            chance = None if chance is None else chance[counted]
+            chance, weights = None if chance is None else chance[counted], weights[counted]
         with naming_source(rows.name):
             for name in self._empty_texts.copy():
                 if pc.any(pc.not_equal(as_text(name, rows.table[name]), "")).as_py():
                     self._empty_texts.remove(name)
             for name, summary in self._summaries.items():
-                summary.add(rows.table[name], rows.number, chance)
+                summary.add(rows.table[name], rows.number, chance, weights)
             for name, counts in list(self._few_values.items()):
                 found = find_few_values(name, rows.table[name], self._most)
                 if found is not None:

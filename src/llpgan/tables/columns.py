@@ -42,6 +42,7 @@ _WORD_DATE = r"^\s*(\d{1,2}[. -]+\pL{3,9}\.?[, -]+\d{2,4}|\pL{3,9}\.? \d{1,2},? 
 _ANY_DATE = "|".join((_OTHER_DATE, _DOTTED_DATE, _SLASHED_DATE, _ISO_DATE, _WORD_DATE))
 _DAY = 24 * 3600.0
 _FIRST_ROWS = 1000
+_ROUNDING = 1e-12  # of sums of weights
 _WHOLE = 2.0**53  # above it, floats are too coarse to be told from integers
 
 
@@ -284,13 +285,13 @@ MOST_TEXTS = 2**18  # different ones that are counted exactly
 
 
 class Moments(NamedTuple):
-    """Number, mean and squared deviations of numbers, merged part by part (Chan et al., 1983).
+    """Number (or weight), mean and squared deviations of numbers, merged part by part (Chan et al., 1983).
 
     >>> Moments(2, 1.5, 0.5).merge(Moments(1, 6.0, 0.0))
     Moments(n=3, mean=3.0, squares=14.0)
     """
 
-    n: int = 0
+    n: float = 0
     mean: float = 0.0
     squares: float = 0.0
 
@@ -299,6 +300,22 @@ class Moments(NamedTuple):
         n, apart = self.n + other.n, other.mean - self.mean
         squares = self.squares + (other.squares + apart**2 * self.n * other.n / n)
         return Moments(n, self.mean + apart * other.n / n, squares)
+
+
+def weighted_median(values: Array, weights: Array | None) -> float:
+    """The median of numbers of which each occurs as often as its weight says.
+
+    >>> weighted_median(np.array([5.0, 1.0, 2.0]), np.array([1, 2, 1])), np.median([1, 1, 2, 5])
+    (1.5, np.float64(1.5))
+    """
+    if weights is None:
+        return float(np.median(values))
+    order = np.argsort(values, kind="stable")
+    sums, values = np.cumsum(weights[order], dtype=np.float64), values[order]
+    half = sums[-1] / 2
+    low = int(np.searchsorted(sums, half * (1 - _ROUNDING)))
+    high = low + (sums[low] <= half * (1 + _ROUNDING))  # half of the weight ends here: the middle of two values
+    return (float(values[low]) + float(values[min(high, len(values) - 1)])) / 2
 
 
 class NumberFacts(NamedTuple):
@@ -317,6 +334,9 @@ class ColumnSummary:
     sample of a streamed column has 65,536 rows, each with the same chance. Of more than 262,144 different texts,
     those that have occurred once are forgotten again and again: what is frequent keeps its count but for a few
     rows, and how many there are is a guess from above.
+
+    Weights count for means, deviations and medians: a weight of three is the row three times. How many rows have a
+    text, or no value, is a number of rows, whatever these weigh.
 
     Parameters
     ----------
@@ -337,6 +357,8 @@ class ColumnSummary:
         Of the numbers; ``low`` and ``high`` are their limits, and ``sample`` holds some of them.
     texts : Counter
         How many rows have each text; ``n_forgotten`` texts are not in it any more.
+    weights_of_texts : Counter
+        The weight of each text, if rows have weights.
     has_texts : bool
         Whether texts are counted.
     n_number_texts : int
@@ -355,6 +377,9 @@ class ColumnSummary:
         self.type, self.first = pa.null(), None
         self.holds: ValueType = "nothing"
         self.n_rows = self.n_missing = 0
+        self.missing_weight = 0.0
+        self.weights_of_texts: Counter[str] = Counter()
+        self._sample_weights: Array | None = None
         self._read: ReadNumbers | None = None
         self.moments, self.low, self.high = Moments(), np.inf, -np.inf
         self.sample: Array = np.empty(0, dtype=np.int64)
@@ -372,7 +397,11 @@ class ColumnSummary:
         return summary
 
     def add(
-        self, column: pa.ChunkedArray, number: Callable[[int], int] = int, chance: Array | None = None
+        self,
+        column: pa.ChunkedArray,
+        number: Callable[[int], int] = int,
+        chance: Array | None = None,
+        weights: Array | None = None,
     ) -> None:
         """Add a part of the column.
 
@@ -384,18 +413,22 @@ class ColumnSummary:
             The number in the source of a row of the part, for messages.
         chance : ndarray, default=None
             A random number for each row, which decides whether it comes into the sample. None means all rows do.
+        weights : ndarray, default=None
+            The weight of each row, which is positive. None means that all rows count the same.
         """
         if len(column) == 0:
             return
         if self.n_rows == 0:
             self._begin(column)
         self.n_rows += len(column)
-        self.n_missing += int(missing_values(column).sum())
+        is_missing = missing_values(column)
+        self.n_missing += int(is_missing.sum())
+        self.missing_weight += float(is_missing.sum() if weights is None else weights[is_missing].sum())
         try:
             if self.has_texts:
-                self._add_texts(column, number)
+                self._add_texts(column, number, weights)
             if self._read is not None:
-                self._add_numbers(self._read(self.name, column), column, chance)
+                self._add_numbers(self._read(self.name, column), column, chance, weights)
         except RowError as error:
             raise error.at(number(error.row)) from None
 
@@ -411,12 +444,17 @@ class ColumnSummary:
                 f"column {self.name!r} holds {self.type}: one number, text or date per row would be right"
             )
 
-    def _add_texts(self, column: pa.ChunkedArray, number: Callable[[int], int]) -> None:
+    def _add_texts(self, column: pa.ChunkedArray, number: Callable[[int], int], weights: Array | None) -> None:
         """Count texts. The first that is no number ends the statistics of numbers, and is kept for messages."""
         texts = plain_values(as_text(self.name, column))
         counts = pc.value_counts(texts.drop_null())
         different, n_rows = counts.field(0), counts.field(1)
         self._count_texts(dict(zip(different.to_pylist(), n_rows.to_pylist(), strict=True)))
+        if weights is not None and self.kind is None:
+            codes = texts.combine_chunks().dictionary_encode()
+            sums = np.bincount(np.asarray(codes.indices.fill_null(len(codes.dictionary))), weights)
+            self.weights_of_texts.update(dict(zip(codes.dictionary.to_pylist(), sums.tolist(), strict=False)))
+            self._forget_weights()
         if self.kind is not None:
             return
         are_numbers = np.asarray(pc.match_substring_regex(different, _NUMBER))
@@ -435,31 +473,43 @@ class ColumnSummary:
             self.n_forgotten += len(self.texts) - len(kept)
             self.texts, least = kept, least + 1
 
-    def _add_numbers(self, numbers: Values, column: pa.ChunkedArray, chance: Array | None) -> None:
+    def _forget_weights(self) -> None:
+        if len(self.weights_of_texts) > len(self.texts):
+            self.weights_of_texts = Counter({text: self.weights_of_texts[text] for text in self.texts})
+
+    def _add_numbers(
+        self, numbers: Values, column: pa.ChunkedArray, chance: Array | None, weights: Array | None
+    ) -> None:
         """Add to moments, limits and sample what was read of a column."""
         there = ~np.isnan(numbers)
         known = numbers[there]
+        weights = None if weights is None else np.asarray(weights)[there]
         if len(known):
-            mean = float(known.mean())
-            self.moments = self.moments.merge(Moments(len(known), mean, float(np.square(known - mean).sum())))
+            mean = float(np.average(known, weights=weights))
+            squares = np.square(known - mean)
+            of_part = (len(known), squares.sum()) if weights is None else (weights.sum(), weights @ squares)
+            self.moments = self.moments.merge(Moments(of_part[0], mean, float(of_part[1])))
             self.low, self.high = min(self.low, float(known.min())), max(self.high, float(known.max()))
         if pa.types.is_integer(column.type) and there.all():
             known = np.asarray(column)  # floats would round large ones
         if chance is None:
-            self.sample = known
+            self.sample, self._sample_weights = known, weights
             return
-        self._add_sample(known, chance[there])
+        self._add_sample(known, chance[there], weights)
 
-    def _add_sample(self, known: Array, chance: Array) -> None:
-        """Add numbers to the sample, with the random number of each."""
+    def _add_sample(self, known: Array, chance: Array, weights: Array | None) -> None:
+        """Add numbers to the sample, with the random number of each, and its weight."""
+        weights = np.ones(len(known)) if weights is None else weights
         if len(self._chance) == SAMPLE:
             near = chance < self._chance.max()
-            known, chance = known[near], chance[near]
+            known, chance, weights = known[near], chance[near], weights[near]
+        before = np.empty(0) if self._sample_weights is None else self._sample_weights
         self.sample = np.concatenate([self.sample, known]) if len(self.sample) else known.copy()
-        self._chance = np.concatenate([self._chance, chance])
+        self._chance, self._sample_weights = np.concatenate([self._chance, chance]), np.append(before, weights)
         if len(self._chance) > SAMPLE:
             kept = np.argpartition(self._chance, SAMPLE)[:SAMPLE]
             self.sample, self._chance = self.sample[kept], self._chance[kept]
+            self._sample_weights = self._sample_weights[kept]
 
     def merge(self, other: ColumnSummary) -> None:
         """Add what another summary has found in the rows that follow, as :meth:`add` would have.
@@ -475,7 +525,10 @@ class ColumnSummary:
             self._begin(pa.chunked_array([pa.array([other.first], other.type)]))
         self.n_rows += other.n_rows
         self.n_missing += other.n_missing
+        self.missing_weight += other.missing_weight
         self._count_texts(other.texts)
+        self.weights_of_texts.update(other.weights_of_texts)
+        self._forget_weights()
         self.n_forgotten += other.n_forgotten
         self.n_number_texts += other.n_number_texts
         if self.not_a_number is None and other.not_a_number is not None:
@@ -483,7 +536,7 @@ class ColumnSummary:
         if self._read is not None and other.moments.n:
             self.moments = self.moments.merge(other.moments)
             self.low, self.high = min(self.low, other.low), max(self.high, other.high)
-            self._add_sample(other.sample, other._chance)
+            self._add_sample(other.sample, other._chance, other._sample_weights)
 
     def to_arrays(self) -> dict[str, pa.Array]:
         """Return all statistics as arrays, from which :meth:`restore` reads them.
@@ -495,13 +548,17 @@ class ColumnSummary:
         """
         if self.n_rows == 0:
             return {}
-        counts = (self.n_rows, self.n_missing, self.n_forgotten, self.n_number_texts, self.moments.n)
+        counts = (self.n_rows, self.n_missing, self.n_forgotten, self.n_number_texts)
+        numbers = (*self.moments, self.low, self.high, self.missing_weight)
         row, text = ([], []) if self.not_a_number is None else ([self.not_a_number[0]], [self.not_a_number[1]])
         return {
             "first": pa.array([self.first], self.type),
             "counts": pa.array(counts, pa.int64()),
-            "numbers": pa.array([self.moments.mean, self.moments.squares, self.low, self.high]),
+            "numbers": pa.array(numbers, pa.float64()),
             "sample": pa.array(self.sample),
+            "weights": pa.array([] if self._sample_weights is None else self._sample_weights, pa.float64()),
+            "weighted texts": pa.array(self.weights_of_texts.keys(), pa.string()),
+            "weights of texts": pa.array(self.weights_of_texts.values(), pa.float64()),
             "chance": pa.array(self._chance),
             "texts": pa.array(self.texts.keys(), pa.string()),
             "rows of texts": pa.array(self.texts.values(), pa.int64()),
@@ -520,13 +577,17 @@ class ColumnSummary:
         if not arrays:
             return
         self._begin(pa.chunked_array([arrays["first"]]))
-        self.n_rows, self.n_missing, self.n_forgotten, self.n_number_texts, n = arrays["counts"].to_pylist()
-        mean, squares, self.low, self.high = arrays["numbers"].to_pylist()
-        self.moments = Moments(n, mean, squares)
+        self.n_rows, self.n_missing, self.n_forgotten, self.n_number_texts = arrays["counts"].to_pylist()
+        *moments, self.low, self.high, self.missing_weight = arrays["numbers"].to_pylist()
+        self.moments = Moments(*moments)
         self.sample, self._chance = np.asarray(arrays["sample"]), np.asarray(arrays["chance"])
-        self.texts = Counter(
-            dict(zip(*(arrays[name].to_pylist() for name in ("texts", "rows of texts")), strict=True))
-        )
+        self._sample_weights = np.asarray(arrays["weights"])
+
+        def read_counter(*names: str) -> Counter[str]:
+            return Counter(dict(zip(*(arrays[name].to_pylist() for name in names), strict=True)))
+
+        self.texts = read_counter("texts", "rows of texts")
+        self.weights_of_texts = read_counter("weighted texts", "weights of texts")
         for row, text in zip(
             *(arrays[f"{what} of no number"].to_pylist() for what in ("row", "text")), strict=True
         ):
@@ -534,8 +595,9 @@ class ColumnSummary:
 
     def read_dates(self) -> None:
         """Take the statistics of texts that are dates with the day first."""
-        texts = pa.chunked_array([[text for text, n in self.texts.items() for _ in range(n)]], pa.string())
-        self._add_numbers(as_days(self.name, texts), texts, None)
+        texts = pa.chunked_array([list(self.texts)], pa.string())
+        weights = [self.weights_of_texts.get(text, n) for text, n in self.texts.items()]
+        self._add_numbers(as_days(self.name, texts), texts, None, np.array(weights))
 
     def has_one_value(self) -> bool:
         """Whether no row differs from the others, missing values aside."""
@@ -547,11 +609,11 @@ class ColumnSummary:
         """Describe the numbers. The median is the sample's: of up to 65,536 numbers, that of all."""
         if self.moments.n == 0:
             raise no_value(self.name)
-        median, n_missing = float(np.median(self.sample)), self.n_rows - self.moments.n
+        median = weighted_median(self.sample, self._sample_weights)
         moments = Moments().merge(self.moments)
-        if n_missing:
-            moments = moments.merge(Moments(n_missing, median))
-        return NumberFacts(n_missing, median, moments.mean, float(np.sqrt(moments.squares / moments.n)))
+        if self.missing_weight:
+            moments = moments.merge(Moments(self.missing_weight, median))
+        return NumberFacts(self.n_missing, median, moments.mean, float(np.sqrt(moments.squares / moments.n)))
 
 
 def no_value(name: str) -> ValueError:

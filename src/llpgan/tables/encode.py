@@ -160,8 +160,8 @@ _LOOKS_LIKE: dict[TextForm, str] = {
         "leave the column out (drop)"
     ),
     "dates, unread": (
-        "its values, such as {first!r}, look like dates in words, in several forms, or of days that do not exist: "
-        "write them as 2010-12-05, or leave the column out (drop)"
+        "its values, such as {first!r}, look like dates with names of months, in several forms, or of days that "
+        "do not exist: write them as 2010-12-05, or leave the column out (drop)"
     ),
     "amounts": "its values look like numbers with a unit, such as {first!r}: write plain numbers",
 }
