@@ -15,7 +15,7 @@ from sklearn.utils._param_validation import Interval
 from llpgan.bags import Bags
 from llpgan.bags.fit_warnings import collect_trial_warnings, reason_uninformative
 from llpgan.methods.bag_boosting import BagBoosting, differ_by_chance
-from llpgan.methods.bag_logistic import BagLogistic
+from llpgan.methods.bag_logistic import BagLogistic, find_steps
 from llpgan.methods.base import LLPClassifier
 from llpgan.methods.boosting import bag_losses
 from llpgan.methods.refinement import mixture_weights
@@ -32,8 +32,8 @@ _TREES_IN_FEW_RANDOM_BAGS = 1 / 5  # held-out bags cannot tell that trees find l
 _COST_OF_REFINEMENT = 150  # resamples that take as long, on few and on many bags
 _FEWEST_TO_REFINE = 20  # resamples
 _ADDITIVE = {"n_steps": 3, "n_resamples": 50}  # of the linear model whose scores rise and fall with a column
-_FEWEST_FOR_STEPS = 30  # bags; of fewer random ones trees find little, too
-_ROWS_LOOKED_AT = 1000  # for columns that have more than two values
+_FEW_BAGS = 30  # in which, if they are random, trees find little
+_BAGS_FOR_STEPS = 4 / 3  # for each column and each step
 _SHARE_FOR_LINES = 0.4  # of the time that is left, if an additive model follows
 
 
@@ -48,12 +48,12 @@ class AutoLLP(LLPClassifier):
       :class:`~llpgan.methods.bag_logistic.BagLogistic`, which does not rest on that assumption, for a third.
     - Under covariate shift fewer than ten bags are learned by BagLogistic alone. Of more bags both methods learn.
       If bags differ by more than chance, there are two kinds of trees: those that split at all features, and those
-      that split at few of them. From 30 bags on there are two kinds of BagLogistic: one whose scores are linear,
-      and one whose scores have steps, ``n_steps=3``, so that they can rise and fall with a column. Each method has
-      predictions for bags that parts of it have not seen. The weights are those with which the mean of all matches
-      these bags best, drawn towards equal weights of trees and linear models (see
-      :func:`~llpgan.methods.refinement.mixture_weights`), or towards a fifth for trees if there are fewer than 30
-      bags that differ by chance.
+      that split at few of them. If there are four bags for three columns and steps, there are two kinds of
+      BagLogistic: one whose scores are linear, and one whose scores have steps, ``n_steps=3``, so that they can
+      rise and fall with a column. Each method has predictions for bags that parts of it have not seen. The weights
+      are those with which the mean of all matches these bags best (see
+      :func:`~llpgan.methods.refinement.mixture_weights`). They are drawn towards equal weights of trees and linear
+      models, or towards a fifth for trees if there are fewer than 30 bags that differ by chance.
 
     BagLogistic has ``refine=True``, which needs ten bags. See ``docs/methods/auto_llp.md`` for how these shares
     were chosen.
@@ -204,20 +204,22 @@ def _kinds_of_trees(bags: Bags, seed: int) -> list[BagBoosting]:
 
 
 def _kinds_of_linear(bags: Bags, seed: int, trees: list[Any]) -> list[BagLogistic]:
-    """Untrained; with trees under covariate shift two kinds, if some column has more than two values."""
+    """Untrained; with trees under covariate shift two kinds, if bags are a third more than columns and steps."""
     linear = _usual_linear(bags, seed)
-    is_possible = bool(trees) and trees[0].bag_shift_ == "covariate" and bags.n_bags >= _FEWEST_FOR_STEPS
-    if not is_possible or not _has_numbers(bags.instances):
+    if not trees or trees[0].bag_shift_ == "label":
+        return [linear]
+    n_columns, n_steps = _count_with_steps(bags)
+    if n_steps == 0 or bags.n_bags < _BAGS_FOR_STEPS * (n_columns + n_steps):
         return [linear]
     return [linear, clone(linear).set_params(**_ADDITIVE)]
 
 
-def _has_numbers(instances: Array) -> bool:
-    """Whether these are rows of a table, and some column has more than two values."""
-    if instances.ndim > 2:
-        return False
-    rows = np.asarray(instances[np.unique(np.linspace(0, len(instances) - 1, _ROWS_LOOKED_AT).astype(np.int64))])
-    return bool(((rows > rows.min(axis=0)) & (rows < rows.max(axis=0))).any())
+def _count_with_steps(bags: Bags) -> tuple[int, int]:
+    """How many columns a table has, and how many steps; no steps for instances of another kind."""
+    n_columns = int(np.prod(bags.instances.shape[1:]))
+    if bags.instances.ndim > 2 or n_columns >= bags.n_bags:  # which is too many already
+        return n_columns, 0
+    return n_columns, len(find_steps(bags, np.asarray, _ADDITIVE["n_steps"]).columns)
 
 
 def _usual_linear(bags: Bags, seed: int) -> BagLogistic:
@@ -268,7 +270,7 @@ def _weigh_parts(models: list[Any], bags: Bags) -> tuple[Array, list[float | Non
     losses = [
         float(bag_losses(bags, np.nan_to_num(each))[known].mean()) if known.any() else None for each in means
     ]
-    of_trees = _TREES_IN_FEW_RANDOM_BAGS if bags.n_bags < _FEWEST_FOR_STEPS and differ_by_chance(bags) else 1 / 2
+    of_trees = _TREES_IN_FEW_RANDOM_BAGS if bags.n_bags < _FEW_BAGS and differ_by_chance(bags) else 1 / 2
     are_trees = np.array([isinstance(model, BagBoosting) for model in models])
     n_trees = int(are_trees.sum())
     priors = np.where(are_trees, of_trees / max(1, n_trees), (1 - of_trees) / max(1, len(models) - n_trees))

@@ -20,6 +20,7 @@ from llpgan.methods.lbfgs import minimize_side_by_side
 from llpgan.methods.linear import (
     BagBlock,
     ClassicalClassifier,
+    FeaturesOf,
     Linear,
     Steps,
     bag_blocks,
@@ -362,13 +363,10 @@ class BagLogistic(ClassicalClassifier):
         return int(np.prod(bags.instances.shape[1:])) + n_steps
 
     def _learn_steps(self, bags: Bags) -> None:
-        """Thresholds from at most some thousand rows at equal steps."""
+        """None where no column has more than two values."""
         self.steps_: Steps | None = None
         if self.n_steps > 0:
-            n_rows = len(bags.instances)
-            places = np.unique(np.linspace(0, n_rows - 1, min(n_rows, _ROWS_FOR_STEPS)).astype(np.int64))
-            weights = None if bags.weights is None else bags.weights[places]
-            found = Steps.from_rows(self._columns(bags.instances[places]), self.n_steps, weights)
+            found = find_steps(bags, self._columns, self.n_steps)
             self.steps_ = found if len(found.columns) else None
 
     def _points(self) -> Array:
@@ -386,6 +384,24 @@ class BagLogistic(ClassicalClassifier):
         if len(self.classes_) == 2:
             found[:, 0] = 1 - found[:, 1]
         return found
+
+
+def find_steps(bags: Bags, columns_of: FeaturesOf, n_steps: int) -> Steps:
+    """Find the steps of columns by some thousand rows.
+
+    Parameters
+    ----------
+    bags : Bags
+        The bags.
+    columns_of : callable
+        Turns instances into columns.
+    n_steps : int
+        The largest number of steps of a column.
+    """
+    n_rows = len(bags.instances)
+    places = np.unique(np.linspace(0, n_rows - 1, min(n_rows, _ROWS_FOR_STEPS)).astype(np.int64))
+    weights = None if bags.weights is None else bags.weights[places]
+    return Steps.from_rows(columns_of(bags.instances[places]), n_steps, weights)
 
 
 def _means_of_unseen(bags: Bags, blocks: list[BagBlock], points: Array, unseen: Array) -> Array:
