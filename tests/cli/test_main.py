@@ -281,22 +281,24 @@ def test_inspect_promises_nothing_of_a_single_bag(files, capsys):
     assert main.main(["inspect", "single.csv", "--bag", "state", "--label", "vote"]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "A single bag is too few to see whether bags are drawn at random" in said
-    assert "held out" not in said
+    assert "held-out" not in said
 
 
-def test_inspect_promises_nothing_of_three_small_bags(files, capsys):
-    pa.csv.write_csv(
-        pa.table(
-            {
-                "x": [0.5, 1.5, 2.5, 3.5, 4.5] * 3,
-                "state": ["a"] * 5 + ["b"] * 5 + ["c"] * 5,
-                "vote": [0, 0, 1, 1, 1] * 3,
-            }
-        ),
-        "small.csv",
-    )
-    assert main.main(["inspect", "small.csv", "--bag", "state", "--label", "vote"]) == 0
-    assert "can tell how often single predictions are right" not in " ".join(capsys.readouterr().out.split())
+ESTIMABLE = "accuracy of single predictions can be estimated from held-out bags, without labels"
+
+
+@pytest.mark.parametrize(
+    ("n_bags", "said", "unsaid"), [(3, "3 bags are too few to see whether", ESTIMABLE), (40, ESTIMABLE, "too few")]
+)
+def test_inspect_promises_an_accuracy_of_enough_random_bags_alone(files, capsys, n_bags, said, unsaid):
+    row = np.arange(5 * n_bags)
+    votes = np.random.default_rng(0).integers(2, size=len(row))
+    columns = {"x": votes + row % 3, "state": [f"b{i // 5}" for i in row], "vote": votes}
+    pa.csv.write_csv(pa.table(columns), "bags.csv")
+    assert main.main(["inspect", "bags.csv", "--bag", "state", "--label", "vote"]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert said in printed
+    assert unsaid not in printed
 
 
 def test_a_training_that_is_lost_fails_and_saves_nothing(files, capsys):
