@@ -103,10 +103,11 @@ def worst_case(bags: Bags, probabilities: ArrayLike) -> WorstCase:
     given = bags.nearest_shares(predicted)
     known = bags.share_constraints
     least, most = (given, given) if known is None or known.sd is not None else (known.lower, known.upper)
+    errors = np.abs(given - predicted).sum(axis=1) / 2 if known is None else known.distances(predicted)
     lowest = np.maximum(least + predicted - 1, 0).sum(axis=1)
     highest = np.minimum(most, predicted).sum(axis=1)
     return WorstCase(
-        bag_error=hoeffding(float(bag_scores(bags, table).hard_total_variation.mean()), bags.n_bags),
+        bag_error=hoeffding(float(errors.mean()), bags.n_bags),
         lowest_accuracy=float(np.average(lowest, weights=bags.totals)),
         highest_accuracy=float(np.average(highest, weights=bags.totals)),
         purity=float(np.average(given.max(axis=1), weights=bags.totals)),

@@ -6,7 +6,7 @@ import io
 from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, NamedTuple, Protocol, runtime_checkable
@@ -30,6 +30,8 @@ from llpgan.evaluation import (
     judge_without_labels,
     label_scores,
     partial_dependence,
+    randomness_test,
+    worst_case,
 )
 from llpgan.evaluation.calibrate import LEAST_BAGS, NotRandomError
 from llpgan.evaluation.explain import Rise, find_columns
@@ -374,7 +376,8 @@ def collect_content(
     scores = bag_scores(bags, probabilities)
     if held_out is None:
         of_held_out = None
-        verdict = replace(judge_without_labels(bags, probabilities), scores=None, why=_NOT_HELD_OUT)
+        worst, randomness = worst_case(bags, probabilities), randomness_test(bags)
+        verdict = Verdict(scores, worst, randomness, scores=None, why=_NOT_HELD_OUT)
     else:
         of_held_out = model.predict_proba(held_out)
         verdict = judge_without_labels(held_out, of_held_out)
