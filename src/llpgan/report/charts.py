@@ -198,34 +198,38 @@ def bag_size_chart(bags: BagFacts) -> Markup:
 
 def class_share_chart(bags: BagFacts, k: int) -> Markup:
     """How many bags have which share of a class."""
-
-    def draw(axes: Axes) -> Hover:
-        counts, edges = np.histogram(bags.proportions[:, k], _share_edges(bags))
-        hover = _bars(axes, counts, edges, _bar_texts(counts, edges, "bags with a share"))
-        axes.set(xlabel=f"share of “{_short_class_name(bags, k)}”", ylabel="bags")
-        set_percent_ticks(axes.xaxis, 2 if len(bags.classes) > 2 else 5)
-        return hover
-
-    return svg(f"class-shares-{k}", draw, **({} if len(bags.classes) == 2 else _SMALL))
+    counts, edges = np.histogram(bags.proportions[:, k], _share_edges(bags))
+    return _share_histogram(bags, k, f"class-shares-{k}", counts, edges, "bags with a share")
 
 
 def probability_chart(story: ReportContent, k: int) -> Markup:
     """How many instances have which probability of a class."""
+    counts = story.probability_counts[k]
+    edges = np.linspace(0, 1, len(counts) + 1)
+    return _share_histogram(
+        story, k, f"probabilities-{k}", counts, edges, "instances with a probability", xlim=(0, 1)
+    )
+
+
+def _share_histogram(
+    bags: BagFacts, k: int, name: str, counts: Array, edges: Array, what: str, **limits: Any
+) -> Markup:
+    """How many of what, such as bags with a share, lie between these edges; small where there are many classes."""
+    has_two_classes, (things, _, figure) = len(bags.classes) == 2, what.rpartition(" with a ")
+    ends = np.clip(edges, 0, 1)
+    texts = [
+        f"{n:,} {what} from {low:.0%} to {high:.0%}"
+        for n, low, high in zip(counts, ends[:-1], ends[1:], strict=True)
+    ]
 
     def draw(axes: Axes) -> Hover:
-        counts = story.probability_counts[k]
-        edges = np.linspace(0, 1, len(counts) + 1)
-        hover = _bars(axes, counts, edges, _bar_texts(counts, edges, "instances with a probability"))
-        axes.set(xlabel=f"probability of “{_short_class_name(story, k)}”", ylabel="instances", xlim=(0, 1))
-        set_percent_ticks(axes.xaxis, 2 if len(story.classes) > 2 else 5)
+        hover = _bars(axes, counts, edges, texts)
+        class_name = shorten(bags.classes[k], 18 if has_two_classes else 11)
+        axes.set(xlabel=f"{figure} of “{class_name}”", ylabel=things, **limits)
+        set_percent_ticks(axes.xaxis, 5 if has_two_classes else 2)
         return hover
 
-    return svg(f"probabilities-{k}", draw, **({} if len(story.classes) == 2 else _SMALL))
-
-
-def _short_class_name(bags: BagFacts, k: int) -> str:
-    """The name of a class, shorter in the small charts that there are of many classes."""
-    return shorten(bags.classes[k], 18 if len(bags.classes) == 2 else 11)
+    return svg(name, draw, **({} if has_two_classes else _SMALL))
 
 
 def _bars(axes: Axes, counts: Array, edges: Array, texts: Sequence[str]) -> Hover:
@@ -240,15 +244,6 @@ def _bars(axes: Axes, counts: Array, edges: Array, texts: Sequence[str]) -> Hove
     axes.tick_params(length=0)
     axes.tick_params(axis="x", pad=7)
     return {f"bar-{place}": [text] for place, text in enumerate(texts)}
-
-
-def _bar_texts(counts: Array, edges: Array, what: str) -> list[str]:
-    """What each bar counts: so many of what, from one edge to the next."""
-    ends = np.clip(edges, 0, 1)
-    return [
-        f"{n:,} {what} from {low:.0%} to {high:.0%}"
-        for n, low, high in zip(counts, ends[:-1], ends[1:], strict=True)
-    ]
 
 
 def _size_edges(sizes: Array) -> Array:

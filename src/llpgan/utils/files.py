@@ -46,7 +46,7 @@ def finish_clean_up() -> None:
 def replace_file(path: Path) -> Iterator[Path]:
     """A place to write a file to, which takes its name only when it is complete."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    aside = _aside(path)
+    aside = _hidden_path(path, os.getpid())
     with _clean_up(aside, lambda: aside.unlink(missing_ok=True)):
         with name_if_full(path):
             yield aside
@@ -67,7 +67,7 @@ def replace_folder(path: Path, ours: Names) -> Iterator[Path]:
         tells these names should come last: it is removed last.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    aside = _aside(path)
+    aside = _hidden_path(path, os.getpid())
 
     def clean_up() -> None:
         _remove(aside)
@@ -85,7 +85,7 @@ def replace_folder(path: Path, ours: Names) -> Iterator[Path]:
 
 def recover_folder(path: Path, ours: Names) -> None:
     """End a replacement that was broken off: with the new folder if it has its name already, else with the old."""
-    old = _old(path)
+    old = _hidden_path(path, "old")
     if not old.is_dir():
         return
     if path.exists():
@@ -117,12 +117,9 @@ def name_if_full(path: Path) -> Iterator[None]:
         raise OSError(error.errno, f"{path} cannot be written: {os.strerror(error.errno)}") from error
 
 
-def _aside(path: Path) -> Path:
-    return path.with_name(f".llpgan-{os.getpid()}-{path.name}")  # with its ending, which tells writers the format
-
-
-def _old(path: Path) -> Path:
-    return path.with_name(f".llpgan-old-{path.name}")
+def _hidden_path(path: Path, what: object) -> Path:
+    """The place of a hidden file or folder next to an output, with its ending, which tells writers the format."""
+    return path.with_name(f".llpgan-{what}-{path.name}")
 
 
 def _replace_folder(new: Path, path: Path, ours: Names) -> None:
@@ -130,7 +127,7 @@ def _replace_folder(new: Path, path: Path, ours: Names) -> None:
     if not path.exists():
         new.rename(path)
         return
-    names, old = ours(path), _old(path)
+    names, old = ours(path), _hidden_path(path, "old")
     refuse_in_the_way(path, names, [file.name for file in new.iterdir()])
     path.rename(old)
     new.rename(path)
@@ -198,41 +195,29 @@ def lock_for_writing(path: Path) -> Iterator[bool]:
     if key in _held:
         yield False
         return
-    with _make_folder(path.parent):
-        lock = _Lock(path_of_lock)
-        with _clean_up(path_of_lock, lock.release):
-            if not lock.take():
-                raise BlockingIOError(
-                    f"{path} is being written by another process: wait until that has ended, or name another "
-                    f"output"
-                )
-            _held.add(key)
-            try:
-                yield True
-            finally:
-                _held.discard(key)
-
-
-@contextmanager
-def _make_folder(folder: Path) -> Iterator[None]:
-    """A folder to write to; if nothing was written, the folders that were made for it are removed again."""
-    made = [each for each in (folder, *folder.parents) if not each.exists()]
-
-    def clean_up() -> None:
-        with suppress(OSError):  # of the first that is not empty
-            for each in made:
-                each.rmdir()
-
-    with _clean_up(folder / "*", clean_up):
-        _make(folder)
-        yield
+    lock = _Lock(path_of_lock)
+    with _clean_up(path_of_lock, lock.release):
+        _make(path.parent)
+        if not lock.take():
+            raise BlockingIOError(
+                f"{path} is being written by another process: wait until that has ended, or name another output"
+            )
+        _held.add(key)
+        try:
+            yield True
+        finally:
+            _held.discard(key)
 
 
 class _Lock:
-    """A file that one process at a time holds, and that is gone when nobody does."""
+    """A file that one process at a time holds, and that is gone when nobody does.
+
+    So are the folders that were made for it, if nothing else is written to them.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path, self.file = path, -1
+        self.made = [folder for folder in path.parents if not folder.exists()]
 
     def take(self) -> bool:
         """Take the lock, unless another process holds it."""
@@ -259,6 +244,9 @@ class _Lock:
                 if _takes(self.file, self.path) and _is_at(self.file, self.path):
                     self.path.unlink()
             self._close()
+        with suppress(OSError):  # of the first folder that is not empty
+            for folder in self.made:
+                folder.rmdir()
 
     def _close(self) -> None:
         if self.file >= 0:
@@ -436,7 +424,7 @@ def output_folder_in_parts(
     """
     with claim_folder(path, kind, overwrite=overwrite, inputs=inputs):
         path = _name_output(path)
-        aside = path.with_name(f".llpgan-part-{path.name}")
+        aside = _hidden_path(path, "part")
         there = sealed_content(aside / kind.mark)
         if there is None or {name: there.get(name) for name in content} != content:
             _remove(aside)
@@ -486,7 +474,7 @@ def output_folder_with_notes(
     """
     with claim_folder(path, kind, overwrite=overwrite, inputs=inputs):
         path = _name_output(path)
-        notes = path.with_name(f".llpgan-part-{path.name}")
+        notes = _hidden_path(path, "part")
         there = sealed_content(notes / _NOTES)
         others = [name for name in content if there is not None and there.get(name) != content[name]]
         if others and not overwrite:
