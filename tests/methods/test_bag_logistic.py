@@ -1,4 +1,7 @@
 import os
+import platform
+import subprocess
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -9,10 +12,12 @@ from sklearn.linear_model import LogisticRegression
 
 from llpgan import BagLogistic, Bags, load, save
 from llpgan.bags.on_disk import StoredInstances
+from llpgan.methods import linear as linear_methods
 from llpgan.methods.bag_logistic import BagCrossEntropies
 from llpgan.methods.lbfgs import minimize_side_by_side
 from llpgan.methods.linear import Steps, bag_blocks, principal_components
 from llpgan.persistence.onnx import to_onnx
+from llpgan.tables.store import store_bags
 
 
 @pytest.fixture
@@ -92,12 +97,45 @@ def test_searches_side_by_side_are_those_of_scipy(bags, rng):
         np.testing.assert_allclose(alone, expected, atol=1e-9)
 
 
-def test_bags_in_a_file_are_learned_as_those_in_memory(bags, tmp_path):
+@pytest.mark.parametrize("is_kept", [True, False])
+@pytest.mark.parametrize("n_steps", [0, 2])
+def test_bags_in_a_file_are_learned_as_those_in_memory(n_steps, is_kept, bags, tmp_path, monkeypatch):
+    """A file whose features take little memory is read a few times, a larger one in each step of the search."""
     np.save(tmp_path / "rows.npy", bags.instances)
     stored = replace(bags, instances=StoredInstances(tmp_path / "rows.npy"))
-    method = BagLogistic(n_resamples=2, n_steps=2, random_state=0)
-    one, other = (clone(method).fit_bags(some) for some in (bags, stored))
+    method = BagLogistic(n_resamples=2, n_steps=n_steps, random_state=0)
+    one = clone(method).fit_bags(bags)
+    bytes_of_features = len(bags.instances) * (one._n_features(bags) + 1) * 8
+    monkeypatch.setattr(linear_methods, "_MOST_KEPT", bytes_of_features if is_kept else bytes_of_features - 1)
+    n_read, read = [], StoredInstances._read
+    monkeypatch.setattr(
+        StoredInstances, "_read", lambda self, into, row: n_read.append(len(into)) or read(self, into, row)
+    )
+    other = clone(method).fit_bags(stored)
+    assert (sum(n_read) < 8 * len(bags.instances)) == is_kept
     np.testing.assert_array_equal(one.predict_proba(bags.instances), other.predict_proba(stored))
+
+
+SEARCH = """
+import resource, sys
+from llpgan import BagLogistic
+from llpgan.methods import linear
+from llpgan.tables.store import open_store
+linear._MOST_KEPT, bags = 0, open_store(sys.argv[1])
+before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+BagLogistic(n_resamples=3, random_state=0).fit_bags(bags)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="other allocators keep memory in their own ways")
+def test_a_search_does_not_ask_the_system_for_memory_again_and_again(tmp_path, rng):
+    groups = np.arange(40_000) // 400
+    rows = rng.normal(size=(40_000, 20)) + rng.normal(size=(100, 20))[groups]
+    store_bags(Bags.from_labels(rows, rows[:, 0] > rng.normal(size=40_000), groups), tmp_path / "store")
+    command = [sys.executable, "-c", SEARCH, str(tmp_path / "store")]
+    found = subprocess.run(command, env={**os.environ, "OMP_NUM_THREADS": "1"}, stdout=subprocess.PIPE, text=True)
+    assert int(found.stdout) < 30_000  # page faults: ten times as many if freed arrays go back to the system
 
 
 def test_held_out_means_are_those_of_the_resamples_without_a_bag(bags):

@@ -27,7 +27,15 @@ from llpgan.bags.checks import (
     refuse_shares_without_groups,
 )
 from llpgan.bags.on_disk import StoredInstances
-from llpgan.utils.arrays import Array, check_argument, check_numbers, choose_classes, is_frame, refuse_masked
+from llpgan.utils.arrays import (
+    Array,
+    check_argument,
+    check_numbers,
+    choose_classes,
+    is_frame,
+    keep_freed_memory,
+    refuse_masked,
+)
 from llpgan.utils.messages import fill_docstring, match_columns, match_labels, warn_once, warn_user
 from llpgan.utils.workers import refuse_processes
 
@@ -235,6 +243,7 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _predict_instances(self, instances: Any) -> Array:
         """Check instances and predict the probability of each class."""
         check_is_fitted(self, "classes_")
+        keep_freed_memory()
         if len(self.instance_shape_) > 1:  # images, whose channels scikit-learn would call features
             self._refuse_other_shape(np.shape(instances))
         instances = self._check_input(instances, reset=False)
@@ -535,6 +544,7 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         The bags to learn from are returned: those given, without rows and bags of weight zero.
         """
         refuse_other_than_bags(bags, "what fit_bags takes")
+        keep_freed_memory()
         self._validate_params()
         if not self.trains_together:
             refuse_processes(type(self).__name__)

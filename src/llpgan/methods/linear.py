@@ -337,6 +337,8 @@ class ClassicalClassifier(LLPClassifier):
         return Features.from_rows(rows, self.shift_, self.scale_)
 
 
+_MOST_KEPT = 2**28  # bytes of features
+
 # From instances as they come to their features.
 FeaturesOf = Callable[[Array], Array]
 Result = TypeVar("Result")
@@ -384,8 +386,8 @@ def bag_blocks(
 ) -> list[BagBlock]:
     """Divide bags into blocks of about so many rows, or of one larger bag.
 
-    Of several workers each has the blocks of some of the bags. Instances in memory are turned into features once;
-    those in a file are read, and turned, each time.
+    Of several workers each has the blocks of some of the bags. Instances in memory are turned into features once,
+    and so are those in a file if their features take less than 256 MB. Others are read, and turned, each time.
 
     Parameters
     ----------
@@ -396,7 +398,7 @@ def bag_blocks(
     rows_a_block : int, default=4096
         The number of rows after which a block ends.
     keep : bool, default=True
-        Whether features of instances in memory are kept; otherwise they are computed each time.
+        Whether features may be kept; otherwise they are computed each time.
 
     Examples
     --------
@@ -407,7 +409,12 @@ def bag_blocks(
            [3., 1.],
            [2., 1.]])
     """
-    keep = keep and not is_stored(bags.instances)
+    if keep and is_stored(bags.instances):
+        n_rows, n_columns = (
+            bags.sizes[find_workers().share(bags.sizes)].sum(),
+            features_of(bags.instances[:1]).shape[1],
+        )
+        keep = n_rows * (n_columns + 1) * 8 <= _MOST_KEPT
     shares = None  # how much each row counts in its bag, on average one
     if bags.weights is not None:
         shares = np.asarray(bags.weights * (bags.sizes / bags.totals)[bags.bag_index])

@@ -41,7 +41,7 @@ from llpgan.tables.join import (
 from llpgan.tables.read import Encoder, Rows, RowStream
 from llpgan.tables.spec import TableSpec, refuse_empty_path
 from llpgan.tables.streams import ArrayEncoder, ImageEncoder, is_store, open_rows, read_whole
-from llpgan.utils.arrays import Array, check_argument
+from llpgan.utils.arrays import Array, check_argument, keep_freed_memory
 from llpgan.utils.messages import warn_user
 
 _SHORT = 3  # letters; a shorter class name is in too many words
@@ -486,6 +486,7 @@ def summarize_part(
     stream: RowStream, spec: TableSpec, n_classes: int | None, known: Container[Hashable] | None, part: int = 0
 ) -> TableSummary:
     """Go through some rows, or all, for the first time."""
+    keep_freed_memory()
     found: dict[Hashable, int] = {}
     if known is not None:
         stream = drop_unmatched(stream, spec, known, found)

@@ -32,7 +32,7 @@ from llpgan.tables.join import BagTable
 from llpgan.tables.read import Rows, RowStream
 from llpgan.tables.spec import TableSpec
 from llpgan.tables.streams import list_parquet_files, split_by_rows
-from llpgan.utils.arrays import Array
+from llpgan.utils.arrays import Array, keep_freed_memory
 from llpgan.utils.files import replace_file
 from llpgan.utils.messages import warn_user
 from llpgan.utils.version import __version__
@@ -363,6 +363,7 @@ def _sort_group(
     stops: Index,
 ) -> None:
     """Encode the rows of some parts, and write each to its place."""
+    keep_freed_memory()
     blocks = chain.from_iterable(encoder.encode(stream, shape) for stream in streams)
     ends = write_rows(folder, prefetch(blocks), starts, int((stops - starts).sum()))
     if not np.array_equal(ends, stops):
