@@ -38,6 +38,7 @@ from llpgan.evaluation import (
 )
 from llpgan.evaluation.monitor import take_snapshot
 from llpgan.methods import METHODS, estimator_class
+from llpgan.methods.trees import Boosted, TreeGrower
 from llpgan.report import ConfusionDisplay, EffectDisplay, ProportionDisplay, ReliabilityDisplay, collect_content
 from llpgan.tables.store import store_tables
 
@@ -514,3 +515,36 @@ def test_a_weight_is_a_repeated_row_for_methods_of_tables(method, tables):
     once, again = (clone(method).fit_bags(bags) for bags in (weighted, repeated))
     close = 1e-4 if isinstance(method, InvCal) else 1e-6
     np.testing.assert_allclose(once.predict_proba(tables), again.predict_proba(tables), atol=close)
+
+
+def test_trees_split_weighted_rows_where_they_split_repeated_ones(rng):
+    rows, slope, times = rng.normal(size=(200, 4)), rng.normal(size=200), rng.integers(2, 5, 200)
+    weighted = Boosted(TreeGrower(rows, 4, 1, weights=times.astype(float)))
+    repeated = Boosted(TreeGrower(np.repeat(rows, times, axis=0), 4, 1))
+    for _ in range(3):
+        tree, again = weighted.grow(slope * times), repeated.grow(np.repeat(slope, times))
+        assert tree.features == again.features
+        np.testing.assert_allclose(tree.thresholds, again.thresholds, rtol=1e-9)
+        leaves = tree.leaves(rows)
+        slope = slope - 0.3 * np.array([slope[leaves == leaf].mean() for leaf in range(4)])[leaves]
+
+
+@pytest.mark.parametrize("name", ["BagBoosting", "AutoLLP"])
+@pytest.mark.filterwarnings("ignore")
+def test_trees_of_weighted_rows_are_nearer_to_those_of_repeated_rows_than_without_weights(name):
+    """How much a bag counts, and the fewest rows of a leaf, are numbers of rows: they are not the same."""
+    away, without = [], []
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        labels, groups = rng.integers(2, size=400), np.arange(400) % 20
+        instances, times = rng.normal(size=(400, 3)) + 1.5 * labels[:, None], rng.integers(1, 9, 400)
+        given = [(part, np.repeat(part, times, axis=0)) for part in (instances, labels, groups)]
+        plain, repeated = (Bags.from_labels(*(pair[place] for pair in given)) for place in (0, 1))
+        weighted = Bags.from_labels(instances, labels, groups, weights=times)
+        method = estimator_class(name)(random_state=0)
+        if name == "BagBoosting":
+            method.set_params(bag_shift="covariate", max_features=1.0)
+        found = [clone(method).fit_bags(bags).predict_proba(instances) for bags in (weighted, repeated, plain)]
+        away.append(np.abs(found[0] - found[1]).mean())
+        without.append(np.abs(found[2] - found[1]).mean())
+    assert np.mean(away) < np.mean(without)

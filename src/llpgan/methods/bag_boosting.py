@@ -228,6 +228,7 @@ class BagBoosting(ClassicalClassifier):
             self.min_rows or max(_LEAST_ROWS, min(_MOST_ROWS, n_rows // _LEAVES_OF_ROWS)),
             self._share_of_features(bags, split_features.shape[1]),
             self.monotonic_cst,
+            rows.split_weights(),
         )
         self.can_split_ = grower.can_split
         return boost(

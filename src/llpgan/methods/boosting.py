@@ -199,7 +199,7 @@ class LabelShiftLoss:
         self._row_ratios = (bags.proportions / prior)[bags.bag_index]
         # a few bags, at equal steps through all rows, are distributed as all are
         order = np.lexsort(whole.proportions.T)
-        ends = np.cumsum(whole.sizes[order])
+        ends = np.cumsum(whole.totals[order])
         n_taken = min(_REPRESENTATIVES, len(whole.bag_index))
         taken = order[np.searchsorted(ends, (np.arange(n_taken) + 0.5) * ends[-1] / n_taken)]
         self._some_ratios, self._table = whole.proportions[taken] / prior, None
@@ -338,6 +338,12 @@ class BoostingRows:
         """(n, n_features): the features of the rows that choose splits."""
         parts = [block.read()[block.for_splits] for block in self.blocks]
         return self.gather(parts if self.are_kept else [part.astype(np.float32) for part in parts])
+
+    def split_weights(self) -> Array | None:
+        """(n,): the weights of the rows that choose splits; None if rows have none."""
+        if self.bags.weights is None:
+            return None
+        return self.gather([block.bags.row_weights[block.for_splits] for block in self.blocks])
 
     def gather(self, parts: Sequence[Array], to: int | None = None) -> Array:
         """What is given for rows of each block, of all workers, in the order of rows; or for one worker only."""

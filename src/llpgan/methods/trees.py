@@ -91,6 +91,8 @@ class TreeGrower:
         The share of the features that each tree may split at, drawn anew for each.
     monotonic_cst : sequence of int, optional
         For each feature 1 (the score may only rise with it), −1 (only fall) or 0.
+    weights : array of shape (n_rows,), optional
+        How much each row counts. The rows of a leaf are then counted in units of the mean weight.
     """
 
     def __init__(
@@ -100,8 +102,11 @@ class TreeGrower:
         min_rows: int,
         features_a_tree: float = 1.0,
         monotonic_cst: Sequence[int] | None = None,
+        weights: Array | None = None,
     ) -> None:
         self.n_features = rows.shape[1]
+        #: The weight of each row in splits, 1 on average.
+        self.weights = np.ones(len(rows)) if weights is None else weights / weights.mean()
         self.settings: dict[str, Any] = {
             "objective": "none",
             "num_leaves": max_leaves,
@@ -143,6 +148,7 @@ class Boosted:
 
     def __init__(self, grower: TreeGrower, rows: Array | None = None, seed: int = 0) -> None:
         self._rows, self._n_features = slice(None) if rows is None else rows, grower.n_features
+        self._weights = grower.weights[self._rows]
         settings = grower.settings | {"feature_fraction_seed": seed}
         self._booster = lightgbm.Booster(settings, grower.dataset(rows)) if grower.can_split else None
 
@@ -154,8 +160,8 @@ class Boosted:
     def grow(self, slope: Array) -> Tree | None:
         """Add a tree, whose leaves have no values of ours yet; None if no split lowers the loss.
 
-        Splits part rows by their slopes alone: LightGBM estimates the rows of a leaf from their curvatures, and
-        with few rows or uneven curvatures finds empty leaves. The leaves' values make up for it.
+        Splits part rows by their slopes and weights alone: LightGBM estimates the rows of a leaf from their
+        curvatures, and with few rows or uneven curvatures finds empty leaves. The leaves' values make up for it.
 
         Parameters
         ----------
@@ -167,7 +173,7 @@ class Boosted:
         if largest == 0 or self._booster is None:
             return None
         number, slope = self.n_trees, slope / largest
-        self._booster.update(fobj=lambda *_: (slope, np.ones_like(slope)))
+        self._booster.update(fobj=lambda *_: (slope, self._weights))
         if self.n_trees == number:
             return None
         tree = read_trees(self._booster.model_to_string(num_iteration=1, start_iteration=number))[0]._replace(
