@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,12 @@ def format_table(rows: list[Row]) -> str:
     lines = ["| " + " | ".join(rows[0]) + " |", "|---" * len(rows[0]) + "|"]
     lines += ["| " + " | ".join(str(value) for value in row.values()) + " |" for row in rows]
     return "\n".join(lines) + "\n"
+
+
+def describe_earlier_rows(rows: list[Row]) -> str:
+    """What is to be said of rows that were measured before defaults changed; nothing if there are none."""
+    counts = Counter(row["defaults"] for row in rows if "defaults" in row)
+    return "".join(f" Measured with earlier defaults: {n} rows ({what})." for what, n in counts.items())
 
 
 def describe_versions() -> Row:

@@ -23,7 +23,15 @@ from sklearn.preprocessing import StandardScaler
 
 import llpgan
 from benchmarks.accuracy.compare_regret import one_hot
-from benchmarks.rows import RESULTS, Row, as_markdown, find_data_folder, measure_rows, write_whole
+from benchmarks.rows import (
+    RESULTS,
+    Row,
+    as_markdown,
+    describe_earlier_rows,
+    find_data_folder,
+    measure_rows,
+    write_whole,
+)
 from llpgan.bags import Bags
 from llpgan.data.bagging import random_bags
 from llpgan.evaluation import label_scores
@@ -53,7 +61,7 @@ def page(rows: list[Row]) -> str:
         "its 16,281 test rows, whose labels choose nothing; made from `adult.jsonl`. Mean and standard deviation "
         "over draws of the bags. Categories are one column for each value; the column `fnlwgt` and rare values "
         "are left out. Calibration error: by how much the probability of the predicted class differs from the "
-        "share that is right, in ten bins."
+        f"share that is right, in ten bins.{describe_earlier_rows(rows)}"
     )
     return as_markdown(f"Adult in random bags of {BAG_SIZE}", about, summary(rows))
 

@@ -29,7 +29,15 @@ from benchmarks.accuracy.compare_regret import (
     election,
     one_hot,
 )
-from benchmarks.rows import RESULTS, Row, as_markdown, find_data_folder, measure_rows, write_whole
+from benchmarks.rows import (
+    RESULTS,
+    Row,
+    as_markdown,
+    describe_earlier_rows,
+    find_data_folder,
+    measure_rows,
+    write_whole,
+)
 from llpgan import DLLP, AlternatingMeanMap, AutoLLP, BagBoosting, BagLogistic, InvCal, LaplacianMeanMap, MeanMap
 from llpgan.bags import Bags
 from llpgan.data.bagging import feature_bags, into_bags, random_bags
@@ -62,7 +70,8 @@ def run() -> list[Row]:
     about = (
         "AUC (%) by labels: of the best of seven methods (MeanMap, LaplacianMeanMap, "
         "AlternatingMeanMap, InvCal, BagLogistic, BagBoosting, and DLLP with few epochs), which only labels can "
-        "tell, of the one that `compare` chooses by the cross-entropy of held-out bags (5 folds), and of AutoLLP. "
+        "tell, of the one that `compare` chooses by the cross-entropy of held-out bags (5 folds; AutoLLP if it is "
+        f"within one standard error), and of AutoLLP.{describe_earlier_rows(rows)} "
         f"To learn from: all training digits, 3,000 rows of Adult, {N_ROWS:,} of the published ways of making "
         "bags of it and of the last problems, every third person of the election. Made from "
         "`table_regret.jsonl`.\n\n"

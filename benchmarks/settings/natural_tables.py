@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.metrics import roc_auc_score
 
-from benchmarks.rows import RESULTS, Row, as_markdown, measure_rows, write_whole
+from benchmarks.rows import RESULTS, Row, as_markdown, describe_earlier_rows, measure_rows, write_whole
 from llpgan import AutoLLP, BagBoosting
 from llpgan.bags import Bags
 from llpgan.data.bagging import feature_bags, random_bags
@@ -147,8 +147,8 @@ def run() -> list[Row]:
     about = (
         "Test AUC (%) with default settings, of BagBoosting whose trees split at all features, and of boosted "
         "trees that know every label; up to 8,000 rows, one seed. Labels of these "
-        "problems were seen when settings were chosen. Made from `natural_tables.jsonl`.\n\n"
-        + describe_means(shown)
+        "problems were seen when settings were chosen. Made from `natural_tables.jsonl`."
+        f"{describe_earlier_rows(rows)}\n\n{describe_means(shown)}"
     )
     write_whole(RESULTS / "natural_tables.md", as_markdown("Open tables in natural and random bags", about, shown))
     return shown
