@@ -83,29 +83,20 @@ def help_on_method(name: str) -> str:
     for kind in reversed(method.__mro__):  # a method's own words win over those that it inherits
         said |= read_documentation(kind)
     own = [setting for setting in method.__annotations__ if setting in hints]
-    named = {setting: _setting_names(allowed) for setting, allowed in method._parameter_constraints.items()}
+    named = {
+        setting: sorted(name for kind in allowed if isinstance(kind, StrOptions) for name in kind.options)
+        for setting, allowed in method._parameter_constraints.items()
+    }
     usual = {field.name: field.default for field in fields(method) if field.init}
     for setting in [*own, *(setting for setting in hints if setting not in own)]:
-        networks = _describe_networks(setting, hints[setting])
         told, without = _plain_description(said.get(setting, ""))
-        told = networks or _shorten(told, _LONGEST if named.get(setting) else _LONG)
+        told = _shorten(told, _LONGEST if named.get(setting) else _LONG)
+        if setting in ("classifier", "generator") and get_args(hints[setting]):  # a network, by its name
+            told = f"One of {', '.join(networks_of_kind(setting))}."
         several = any(get_origin(kind) is Sequence for kind in option_kinds(hints[setting]))
         told += _choice(told, named.get(setting, []), several=several)
         lines += _entry(f"--method.{setting}", f"{told} {_default(usual[setting], without)}".strip())
     return "\n".join([*lines, "", f"More, and the formula: docs/methods/{docs_page(method.__name__)}.md"])
-
-
-def _describe_networks(setting: str, hint: Any) -> str:
-    """What can be said of a network on the command line: its name."""
-    if setting not in ("classifier", "generator") or not get_args(hint):
-        return ""
-    return f"One of {', '.join(networks_of_kind(setting))}."
-
-
-def _setting_names(allowed: Sequence[Any]) -> list[str]:
-    """The names that a setting can have, which its help should tell."""
-    sets = (constraint.options for constraint in allowed if isinstance(constraint, StrOptions))
-    return sorted(name for names in sets for name in names)
 
 
 def _choice(told: str, names: Sequence[str], *, several: bool) -> str:

@@ -453,7 +453,9 @@ def fit_calibrator(
         return temperature_calibrator(_calm_temperature(bags, table), bags.n_classes)
     regression = CountRegression(bags, table)
     if kind == "isotonic":
-        return _fit_isotonic(regression, table)
+        n_classes = table.shape[1]
+        knots, values = zip(*(_isotonic_knots(regression, table, k) for k in range(n_classes)), strict=True)
+        return Calibrator("isotonic", np.ones(n_classes), np.zeros(n_classes), np.array(knots), np.array(values))
     logits = log_odds(table)
     slope = _fit_slope(logits, regression.mean(logits))
     if kind == "temperature":
@@ -544,12 +546,6 @@ def _fit_vector(regression: CountRegression, logits: Array, slope: float) -> tup
         loss, start, jac=True, method="L-BFGS-B", bounds=[(0.0, None)] * n_classes + [(-20, 20)] * n_classes
     )
     return found.x[:n_classes], found.x[n_classes:]
-
-
-def _fit_isotonic(regression: CountRegression, table: Array) -> Calibrator:
-    knots, values = zip(*(_isotonic_knots(regression, table, k) for k in range(table.shape[1])), strict=True)
-    n_classes = table.shape[1]
-    return Calibrator("isotonic", np.ones(n_classes), np.zeros(n_classes), np.array(knots), np.array(values))
 
 
 def _isotonic_knots(regression: CountRegression, table: Array, k: int) -> tuple[Array, Array]:

@@ -147,8 +147,10 @@ def inspect_bags(bags: Bags) -> Inspection:
             "shares, shares within some classes or noise); methods can learn from them"
         )
     bags = bags.drop_weightless()
-    sizes = _effective_sizes(bags)
+    weights = bags.row_weights / bags.row_weights.max()  # whose squares do not overflow
+    sizes = bags.totals * (weights.sum() ** 2 / (weights**2).sum() / bags.totals.sum())  # effective, (Σw)² / Σw²
     proportions, rows = bags.proportions, bags.prior * bags.sizes.sum()
+    mixing = np.linalg.eigvalsh(_mixing(proportions, sizes))
     worth, spread = _class_worth(proportions, sizes), _proportion_spread(bags, sizes)
     pure = np.eye(bags.n_classes)[proportions.argmax(axis=1)]
     return Inspection(
@@ -159,7 +161,7 @@ def inspect_bags(bags: Bags) -> Inspection:
         largest=int(bags.sizes.max()),
         purity=float(np.average(proportions.max(axis=1), weights=sizes)),
         spread=spread,
-        condition=_condition(proportions, sizes),
+        condition=float(mixing[-1] / mixing[0]) if mixing[0] > 1e-10 * mixing[-1] else float("inf"),
         worth=worth,
         rows=rows,
         worth_if_halved=float(np.minimum(worth * (1 + 1 / max(1.0, spread)), rows).sum()),
@@ -169,19 +171,8 @@ def inspect_bags(bags: Bags) -> Inspection:
     )
 
 
-def _effective_sizes(bags: Bags) -> Array:
-    """Sizes in the ratio of the totals, whose sum is the effective number of rows, (Σw)² / Σw²."""
-    weights = bags.row_weights / bags.row_weights.max()  # whose squares do not overflow
-    return bags.totals * (weights.sum() ** 2 / (weights**2).sum() / bags.totals.sum())
-
-
 def _mixing(proportions: Array, sizes: Array) -> Array:
     return proportions.T @ (proportions * sizes[:, None])
-
-
-def _condition(proportions: Array, sizes: Array) -> float:
-    values = np.linalg.eigvalsh(_mixing(proportions, sizes))
-    return float(values[-1] / values[0]) if values[0] > 1e-10 * values[-1] else float("inf")
 
 
 def _class_worth(proportions: Array, sizes: Array) -> Array:

@@ -507,7 +507,14 @@ def _try_out(model: Any) -> None:
         raise ValueError(f"its preprocessing gives {len(encoder.features)} features, not {model.n_features_in_}")
     instance = np.zeros((1, *model.instance_shape_), dtype=model.instance_type_)
     if hasattr(model, "restore_training"):
-        found = model._apply_temperature(_posteriors(model.classifier_, instance))
+        import torch
+
+        from llpgan.deep.loop import predict_posteriors
+
+        posteriors = predict_posteriors(
+            model.classifier_, instance, torch.device("cpu")
+        )  # wherever it was trained
+        found = model._apply_temperature(posteriors)
     else:
         found = model._probabilities(instance)
     if np.shape(found) != (1, len(model.classes_)):
@@ -517,12 +524,3 @@ def _try_out(model: Any) -> None:
             shape = np.shape(getattr(getattr(model, name), part))
             if len(model.classes_) not in shape and shape[-1:] != (1,):
                 raise ValueError(f"{part} of its {name} have shape {shape} for {len(model.classes_)} classes")
-
-
-def _posteriors(classifier: Any, instance: Any) -> Any:
-    """On the CPU, whatever the model was trained on."""
-    import torch
-
-    from llpgan.deep.loop import predict_posteriors
-
-    return predict_posteriors(classifier, instance, torch.device("cpu"))

@@ -184,7 +184,10 @@ def bag_size_chart(bags: BagFacts) -> Markup:
     """How many bags have how many instances."""
 
     def draw(axes: Axes) -> Hover:
-        counts, edges = np.histogram(bags.sizes, _size_edges(bags.sizes))
+        width = max(1, -(-int(np.ptp(bags.sizes) + 1) // _BINS))  # a bar for each size where there are few
+        counts, edges = np.histogram(
+            bags.sizes, np.arange(bags.sizes.min(), bags.sizes.max() + width + 1, width) - 0.5
+        )
         middles = (edges[:-1] + edges[1:]) / 2
         texts = [f"{n:,} bags of about {size:,.0f} instances" for n, size in zip(counts, middles, strict=True)]
         hover = _bars(axes, counts, edges, texts)
@@ -246,14 +249,8 @@ def _bars(axes: Axes, counts: Array, edges: Array, texts: Sequence[str]) -> Hove
     return {f"bar-{place}": [text] for place, text in enumerate(texts)}
 
 
-def _size_edges(sizes: Array) -> Array:
-    """A bar for each size where there are few, else some twenty of whole width."""
-    width = max(1, -(-int(np.ptp(sizes) + 1) // _BINS))
-    return np.arange(sizes.min(), sizes.max() + width + 1, width) - 0.5
-
-
 def _share_edges(bags: BagFacts) -> Array:
-    """The same for all classes, so that they compare; small bags have few shares, a bar for each."""
+    """Edges of bars, the same for all classes; small bags have few shares, a bar for each."""
     top = min(1.0, float(np.ceil(10 * bags.proportions.max())) / 10)
     size = int(np.median(bags.sizes))
     if size < _FEW or top * size > _BINS:

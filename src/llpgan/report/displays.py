@@ -665,7 +665,9 @@ class ProportionDisplay(Display):
             Itself.
         """
         ax, colours = axes_or_new(ax), palette or Palette.from_matplotlib()
-        low, high = _axis_limits(np.concatenate([self.given, self.predicted]))
+        shares = np.concatenate([self.given, self.predicted])
+        room = 0.04 + 0.06 * float(np.ptp(shares))  # within 0 and 1 up to a point's width
+        low, high = max(-0.04, float(shares.min()) - room), min(1.04, float(shares.max()) + room)
         ax.plot([low, high], [low, high], color=colours.soft, linewidth=1, linestyle=DASHED)
         areas = np.maximum(largest * self.sizes / self.sizes.max(), largest / 12)
         ax.scatter(self.given, self.predicted, areas, color=colours.blue, alpha=0.55, linewidths=0, gid="bags")
@@ -691,11 +693,9 @@ class ProportionDisplay(Display):
         """A ring around each of these points, and its name."""
         low, high = ax.get_xlim()
         points = (np.column_stack([self.given, self.predicted]) - low) / (high - low)
-        text = float(ax.xaxis.label.get_fontsize())
+        text, side_length = float(ax.xaxis.label.get_fontsize()), _axes_side(ax)
         names = [shorten(self.bag_names[bag], 24) for bag in bags]
-        sizes = [
-            ((len(name) + 1) * _LETTER * text / _axes_side(ax), 1.15 * text / _axes_side(ax)) for name in names
-        ]
+        sizes = [((len(name) + 1) * _LETTER * text / side_length, 1.15 * text / side_length) for name in names]
         ax.scatter(
             self.given[bags],
             self.predicted[bags],
@@ -722,12 +722,6 @@ def class_place(class_name: Hashable | None, classes: list[Hashable]) -> int:
     if class_name not in classes:
         raise ValueError(f"there is no class {class_name!r} (class_name){did_you_mean(class_name, classes)}")
     return classes.index(class_name)
-
-
-def _axis_limits(shares: Array) -> tuple[float, float]:
-    """The range of the shares with some room, within 0 and 1 up to a point's width."""
-    room = 0.04 + 0.06 * float(np.ptp(shares))
-    return max(-0.04, float(shares.min()) - room), min(1.04, float(shares.max()) + room)
 
 
 def _axes_side(ax: Axes) -> float:

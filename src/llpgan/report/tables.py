@@ -342,7 +342,7 @@ def sets_table(levels: Sequence[SetLevel]) -> DataTable:
         "prediction_sets",
         "Prediction sets by level",
         (
-            Column("Level", [each.level for each in levels], _whole_percent),
+            Column("Level", [each.level for each in levels], lambda share: f"{100 * share:.0f} %"),
             *(
                 column
                 for head, found in coverages.items()
@@ -361,10 +361,6 @@ def sets_table(levels: Sequence[SetLevel]) -> DataTable:
             ),
         ),
     )
-
-
-def _whole_percent(share: float) -> str:
-    return f"{100 * share:.0f} %"
 
 
 def classes_found_table(scores: LabelScores, classes: Sequence[str]) -> DataTable:
