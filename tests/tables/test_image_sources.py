@@ -10,6 +10,7 @@ import pytest
 from PIL import Image
 
 from llpgan import Bags
+from llpgan.cli import main
 from llpgan.tables import open_rows
 from llpgan.tables.streams import ImageEncoder, open_folder
 
@@ -307,3 +308,51 @@ def _tiff_of_16_bits(path):
         )
     content = b"II*\0" + struct.pack("<I", start) + pixels + directory + struct.pack("<I", 0)
     path.write_bytes(content + struct.pack("<HHH", 16, 16, 16))
+
+
+def test_images_without_an_ending_and_further_frames_are_noted(tmp_path):
+    for name in ("cats/a.png", "cats/b.png", "dogs/c.png"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        Image.new("RGB", (4, 4), "red").save(tmp_path / name)
+    (tmp_path / "cats" / "b.png").rename(tmp_path / "cats" / "b")
+    blue = Image.new("RGB", (4, 4), "blue")
+    Image.new("RGB", (4, 4), "red").save(tmp_path / "dogs" / "d.gif", save_all=True, append_images=[blue])
+    with pytest.warns(UserWarning) as notes:
+        rows = open_rows(tmp_path)
+        ImageEncoder.learn(rows, "image").encode(rows)
+    said = [str(note.message) for note in notes]
+    assert any("left out 1 images whose names do not say so, such as" in text for text in said)
+    assert any("1 images have several frames" in text for text in said)
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [("https://example.org/a.png", "is an address: download"), ("cats\\a.png", "write / between its parts")],
+)
+def test_paths_that_are_none_are_said(path, message, tmp_path):
+    (tmp_path / "paths.csv").write_text(f"image,bag\n{path},a\n")
+    with pytest.raises((ValueError, FileNotFoundError), match=message):
+        ImageEncoder.learn(open_rows(tmp_path / "paths.csv"), "image")
+
+
+def test_a_folder_of_images_needs_no_name_of_its_bags(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    for part in ("train", "new"):
+        for bag in range(4):
+            (tmp_path / part / f"{part}{bag}").mkdir(parents=True)
+            for place in range(4):
+                pixels = (rng.random((8, 8)) * (60 + 60 * (place < bag))).astype(np.uint8)
+                Image.fromarray(pixels).save(tmp_path / part / f"{part}{bag}" / f"{place}.png")
+        shares = "".join(f"{part}{bag},{1 - bag / 4},{bag / 4}\n" for bag in range(4))
+        (tmp_path / f"{part}.csv").write_text(f"folder,dark,light\n{shares}")
+    fit = ["fit", "train", "--proportions", "train.csv", "--method", "MeanMap", "--report", "false"]
+    assert main.main(fit) == 0, capsys.readouterr().err
+    for command in (["evaluate"], ["monitor"], ["suggest", "--budget", "2"], ["conformalize", "--out", "sets"]):
+        words = [command[0], "model", "new", "--proportions", "new.csv", *command[1:]]
+        main.main(words)
+        said = capsys.readouterr().err
+        assert "error" not in said or "bags or more" in said, said  # which some commands need
+    (tmp_path / "wrong.csv").write_text("bag,dark,light\nnew0,1,0\n")
+    assert main.main(["evaluate", "model", "new", "--proportions", "wrong.csv"]) == 1
+    assert "the bag of an image is its folder, which this column names" in capsys.readouterr().err

@@ -96,7 +96,7 @@ def conformalize(
     """
     if out is None and not overwrite:
         raise ValueError(f"{model} would be replaced: name a folder (out), or allow it (overwrite)")
-    target, spec = Path(model if out is None else out), _make_spec(weight, tables)
+    target, spec = Path(model if out is None else out), _make_spec(data, weight, tables)
     kept = {name: Path(model, name) for name in (REPORT, CARD)}
     with claim_folder(target, MODEL_FOLDER, overwrite=overwrite, inputs=list_inputs(data, tables)):
         loaded = load_model(model, image, resize)
@@ -192,7 +192,7 @@ def monitor(
     refuse_input(Path(history), inputs)
     check_between_0_and_1(coverage, "coverage", such_as=0.9)
     check_between_0_and_1(level, "level", such_as=0.05)
-    spec = _make_spec(weight, tables)
+    spec = _make_spec(data, weight, tables)
     if os.path.lexists(history):
         read_history(history)  # a damaged line is an error before work starts
     with output_if_named(html, overwrite=overwrite, inputs=inputs) as page:
@@ -263,7 +263,7 @@ def suggest(
     llpgan suggest model people.csv --bag state --proportions results.csv --budget 50 --keep id
     """
     check_endings(out=(out, ".csv"))
-    spec = _make_spec(weight, tables, label)
+    spec = _make_spec(data, weight, tables, label)
     if budget < 1:
         raise ValueError(f"--budget must be a number of rows from 1 on, got {budget}")
     inputs = [*list_inputs(data, tables), *files_of_model(model)]
@@ -290,9 +290,9 @@ def suggest(
     return places
 
 
-def _make_spec(weight: str | None, tables: Mapping[str, Any], label: str | None = None) -> TableSpec:
+def _make_spec(data: str, weight: str | None, tables: Mapping[str, Any], label: str | None = None) -> TableSpec:
     """The columns of the bag, and a table of the bags; both must be named."""
-    if tables.get("bag") is None:
+    if tables.get("bag") is None and not Path(data).is_dir():  # in a folder of images, bags are folders
         raise ValueError("nothing tells the bag of a row: name its column (bag)")
     spec = TableSpec(**tables, weight=weight, label=label)
     if not spec.tables_of_bags:

@@ -29,6 +29,7 @@ from llpgan.tables.columns import (
 )
 from llpgan.tables.read import Rows, RowStream, missing_column_error, read_table, source_name
 from llpgan.tables.spec import TableSpec, refuse_empty_path
+from llpgan.tables.streams import FOLDER_COLUMN
 from llpgan.utils.arrays import Array, check_argument, check_class_names
 from llpgan.utils.messages import and_more, did_you_mean, warn_user
 
@@ -52,7 +53,9 @@ def bag_keys(
     ids: list[Any] = []
     for name in names:
         if name not in table.column_names:
-            raise missing_column_error(file, name, table.column_names)
+            error = missing_column_error(file, name, table.column_names)
+            why = "; the bag of an image is its folder, which this column names" if name == FOLDER_COLUMN else ""
+            raise ValueError(f"{error}{why}")
         column = table[name]
         if pa.types.is_nested(column.type):
             raise ValueError(f"{file}: column {name!r} holds {column.type}: each row needs a single bag id")

@@ -37,6 +37,7 @@ from llpgan.tables.read import (
     usual_text,
 )
 from llpgan.utils.arrays import Array
+from llpgan.utils.messages import warn_user
 
 Bytes = NDArray[np.uint8]
 IMAGE_COLUMN, FOLDER_COLUMN = "image", "folder"
@@ -47,12 +48,31 @@ _SHORTER_SIDE = 64  # pixels at most, of images whose sizes differ
 _ORIENTATION, _TURNED = 0x0112, (5, 6, 7, 8)  # in EXIF data: the image is stored on its side
 _IN_COLOUR = 2.0  # the mean difference between two channels, from which an image is not a grey one saved in colour
 _USUAL_ENDINGS = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp")
-_RARE_ENDINGS = (".jpe", ".jfif", ".jp2", ".ppm", ".pgm", ".pbm", ".avif", ".heic", ".heif", ".dcm")
+_RARE_ENDINGS = (
+    ".jpe",
+    ".jfif",
+    ".jp2",
+    ".ppm",
+    ".pgm",
+    ".pbm",
+    ".avif",
+    ".heic",
+    ".heif",
+    ".dcm",
+    ".svg",
+    ".ico",
+)
+_BEGINNINGS = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"II*\0", b"MM\0*", b"RIFF")  # of images, whatever their name
+_ONE_VIEW = "MPO"  # photos of a phone, of which further frames are previews
 
 
 def open_folder(folder: Path) -> Rows:
     """All images below a folder in the order of their paths; the bag of each is the folder that it is in."""
-    paths = sorted(path for path in _walk(folder) if is_image(path))
+    files = sorted(_walk(folder))
+    paths = [path for path in files if is_image(path)]
+    others = [path for path in files if not is_image(path) and _begins_like_image(path)]
+    if others:
+        warn_user(f"{folder}: left out {len(others)} images whose names do not say so, such as {others[0]}")
     if not paths:
         raise ValueError(f"{folder} holds no image: files that end in {', '.join(_USUAL_ENDINGS)} would be")
     relative = [path.relative_to(folder) for path in paths]
@@ -86,6 +106,11 @@ def is_image(path: Path) -> bool:
     Formats that Pillow may not read count too: such a file is named when it is opened, not left out.
     """
     return path.suffix.lower() in _USUAL_ENDINGS + _RARE_ENDINGS
+
+
+def _begins_like_image(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(4).startswith(_BEGINNINGS)
 
 
 def open_image(path: Path) -> Rows:
@@ -165,12 +190,16 @@ class ImageEncoder:
         if rows.array is not None:
             return self._check_images(rows.array, rows.name)
         images = np.empty((len(rows), *self.shape), dtype=np.uint8)
-        turned_grey = []
+        turned_grey, moving = [], []
         for row, (path, where) in enumerate(image_paths(rows, rows.image or self.column)):
             image = read_image(path, where)
             images[row] = self._pixels(image, path, where)
             if self.shape[0] == 1 and _is_in_colour(image):
                 turned_grey.append(path)
+            if image.info.get("n_frames", 1) > 1:
+                moving.append(path)
+        if moving:
+            warn_user(f"{rows.name}: {len(moving)} images have several frames ({moving[0]}); the first is used")
         if turned_grey:
             warnings.warn(
                 f"{rows.name}: {len(turned_grey)} of {len(rows)} images are in colour ({turned_grey[0]} is the "
@@ -212,6 +241,8 @@ def image_paths(rows: Rows, column: str) -> Iterator[tuple[Path, str]]:
         where = f"{rows.name}, row {row}"
         if path.as_py() is None:
             raise ValueError(f"{where}: no path in column {column!r}")
+        if "://" in str(path):
+            raise ValueError(f"{where}: {path} is an address: download the image, and give the path of its file")
         yield rows.folder / str(path.as_py()), where
 
 
@@ -238,12 +269,16 @@ def read_image(path: Path, where: str) -> Image.Image:
     try:
         with Image.open(path) as image:
             is_wide = _WIDE_CHANNELS in str(getattr(image, "tile", ""))
+            n_frames = 1 if image.format == _ONE_VIEW else getattr(image, "n_frames", 1)
             image.load()
         if is_wide or image.mode.startswith(_WIDE):
             raise ValueError(f"its pixels ({image.mode}) are wider than a byte; save it with 8 bits per channel")
-        return _put_on_white(_turn_upright(image))
+        shown = _put_on_white(_turn_upright(image))
+        shown.info["n_frames"] = n_frames
+        return shown
     except FileNotFoundError:
-        raise FileNotFoundError(f"{where}: there is no image {path}") from None
+        why = ": write / between its parts, not a backslash" if "\\" in path.name else ""
+        raise FileNotFoundError(f"{where}: there is no image {path}{why}") from None
     except UnidentifiedImageError as error:
         raise ValueError(
             f"{where}: {path} is not an image that can be read: its format is unknown here, or it is damaged; "
