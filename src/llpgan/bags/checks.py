@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from llpgan.bags.grouping import count_if_sorted
-from llpgan.utils.arrays import Array, check_argument, check_numbers, refuse_masked
+from llpgan.utils.arrays import Array, check_argument, check_labels, check_numbers, is_frame, refuse_masked
+from llpgan.utils.messages import did_you_mean
 
 Table = NDArray[np.float64]
 _CHUNK_BYTES = 2**24
@@ -251,3 +252,65 @@ def _wrong_share(
     bag, column = np.argwhere(wrong)[0]
     name = column if classes is None else repr(classes[column])
     return ValueError(f"bag {bag_ids[bag]!r}: the value {table[bag, column]:g} of class {name} {why}")
+
+
+def match_labels(labels: Any, classes: Array, name: str) -> Array:
+    """The labels as the classes have them: the same values, or the same as text (0 and '0').
+
+    A label that is no class stays as it is, and is then never right; where all are such, that is an error.
+
+    >>> match_labels([1, 0, 1], np.array(["0", "1"]), "y").tolist()
+    ['1', '0', '1']
+    """
+    found, index = np.unique(check_labels(labels, name), return_inverse=True)
+    values = found.tolist()
+    places = [_match_place(value, classes.tolist()) for value in values]
+    if all(place is None for place in places):
+        raise ValueError(f"{name}: no label is one of the classes {_few(classes)}; there are {_few(found)}")
+    named = np.empty(len(values), dtype=object)
+    known = classes.tolist()
+    named[:] = [value if place is None else known[place] for value, place in zip(values, places, strict=True)]
+    return named[index]
+
+
+def match_columns(table: Any, classes: Array, name: str) -> NDArray[np.float64]:
+    """The proportions of each row in the order of the classes: a frame's by the names of its columns.
+
+    >>> import pandas as pd
+    >>> match_columns(pd.DataFrame({"yes": [0.75], "no": [0.25]}), np.array(["no", "yes"]), "y")
+    array([[0.25, 0.75]])
+    """
+    with check_argument(name):
+        rows = check_numbers(table, name).astype(np.float64)
+        if rows.ndim != 2 or rows.shape[1] != len(classes):
+            raise ValueError(
+                f"proportions need one column for each of the {len(classes)} classes {_few(classes)}, got an "
+                f"array of shape {rows.shape}"
+            )
+        if not is_frame(table):
+            return rows
+        columns = list(table.columns)
+        places = []
+        for name in classes.tolist():
+            if (place := _match_place(name, columns)) is None:
+                raise ValueError(f"no column for the class {name!r}{did_you_mean(name, columns)}")
+            places.append(place)
+        return rows[:, places]
+
+
+def _match_place(name: Hashable, names: Sequence[Hashable]) -> int | None:
+    """Where a name is among others: itself, or the only one that reads the same."""
+    if name in names:
+        return names.index(name)
+    alike = [place for place, other in enumerate(names) if _plain_text(other) == _plain_text(name)]
+    return alike[0] if len(alike) == 1 else None
+
+
+def _plain_text(name: Any) -> str:
+    """0, 0.0 and '0' read the same."""
+    return str(int(name)) if isinstance(name, float) and name.is_integer() else str(name)
+
+
+def _few(names: Array) -> str:
+    shown = ", ".join(map(repr, names.tolist()[:5]))
+    return shown + (" ..." if len(names) > 5 else "")

@@ -13,10 +13,10 @@ from sklearn.utils.metadata_routing import MetadataRequest
 
 from llpgan.bags import grouping
 from llpgan.bags.bags import Bags, refuse_other_than_bags
-from llpgan.bags.checks import check_probabilities, check_same_length, check_weights
+from llpgan.bags.checks import check_probabilities, check_same_length, check_weights, match_columns, match_labels
 from llpgan.bags.known_shares import KnownShares
 from llpgan.utils.arrays import Array, choose_classes, refuse_masked, to_frame
-from llpgan.utils.messages import html_table, is_called_by_scikit_learn, match_columns, match_labels
+from llpgan.utils.messages import html_table, is_called_by_scikit_learn
 
 _NORMAL = 1.959964  # the 97.5 % point of the normal distribution
 

@@ -24,6 +24,8 @@ from llpgan.bags.checks import (
     check_instances,
     check_same_length,
     check_weights,
+    match_columns,
+    match_labels,
     refuse_shares_without_groups,
 )
 from llpgan.bags.on_disk import StoredInstances
@@ -36,7 +38,7 @@ from llpgan.utils.arrays import (
     keep_freed_memory,
     refuse_masked,
 )
-from llpgan.utils.messages import fill_docstring, match_columns, match_labels, warn_once, warn_user
+from llpgan.utils.messages import fill_docstring, warn_once, warn_user
 from llpgan.utils.workers import refuse_processes
 
 if TYPE_CHECKING:
