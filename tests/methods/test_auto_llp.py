@@ -75,10 +75,13 @@ def test_the_linear_model_gets_the_time_that_is_left(label_shift, monkeypatch):
     assert f"{additive.n_resamples} of 50 resamples and no refinement by the time limit" in enough.chosen_
 
 
-def test_saved_and_exported_models_predict_the_same(label_shift, tmp_path):
+@pytest.mark.parametrize("with_steps", [False, True])
+def test_saved_and_exported_models_predict_the_same(label_shift, tmp_path, with_steps):
     onnxruntime = pytest.importorskip("onnxruntime")
-    model = AutoLLP(random_state=0).fit_bags(label_shift)
-    rows = label_shift.instances
+    bags = natural_bags(30) if with_steps else label_shift
+    model = AutoLLP(random_state=0).fit_bags(bags)
+    assert any(getattr(part, "n_steps", 0) for part in model.models_) == with_steps
+    rows = bags.instances
     save(model, tmp_path / "model")
     loaded = load(tmp_path / "model")
     np.testing.assert_array_equal(loaded.predict_proba(rows), model.predict_proba(rows))

@@ -271,7 +271,7 @@ def _weigh_parts(models: list[Any], bags: Bags) -> tuple[Array, list[float | Non
         float(bag_losses(bags, np.nan_to_num(each))[known].mean()) if known.any() else None for each in means
     ]
     of_trees = _TREES_IN_FEW_RANDOM_BAGS if bags.n_bags < _FEW_BAGS and differ_by_chance(bags) else 1 / 2
-    are_trees = np.array([isinstance(model, BagBoosting) for model in models])
+    are_trees = np.array([hasattr(model, "bag_shift_") for model in models])
     n_trees = int(are_trees.sum())
     priors = np.where(are_trees, of_trees / max(1, n_trees), (1 - of_trees) / max(1, len(models) - n_trees))
     return mixture_weights(bags, means, priors / priors.sum()), losses
