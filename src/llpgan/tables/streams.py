@@ -485,6 +485,7 @@ def is_store(path: Any) -> bool:
 
 
 PARQUET, STORE = ".parquet", "store.json"
+_BAGS_OF_STORE, _ROWS_OF_STORE = "bags.parquet", "instances.npy"
 _NO_VALUE, _ROWS_AT_ONCE = "__HIVE_DEFAULT_PARTITION__", 2**17
 _READING = {"buffer_size": 2**20, "pre_buffer": False}  # a bit of each column; else whole row groups, all kept
 
@@ -725,6 +726,13 @@ def list_parquet_files(path: Path) -> list[Path]:
     """The files of a table: one file, or those in a folder and in its folders such as ``state=Ohio``."""
     if not path.is_dir():
         return [path] if path.name.lower().endswith(PARQUET) and path.is_file() else []
+    if {_BAGS_OF_STORE, _ROWS_OF_STORE} <= {each.name for each in path.iterdir()}:
+        why = (
+            f"is a store, not a table: see llpgan fit {path}"
+            if is_store(path)
+            else f"is not whole: it has no {STORE}"
+        )
+        raise ValueError(f"{path} {why}")
     visible = [each for each in path.iterdir() if not each.name.startswith(".")]
     files = [each for each in visible if each.name.lower().endswith(PARQUET) and each.is_file()]
     folders = [each for each in visible if "=" in each.name and each.is_dir()]

@@ -55,8 +55,12 @@ def _read_sealed(path: Path) -> dict[str, Any]:
     """The JSON of a sealed file, which is no deeper than what we write."""
     try:
         whole = json.loads(path.read_text(encoding="utf-8"))
+    except json.JSONDecodeError as error:
+        raise ValueError(f"{path} is damaged: {error.msg} in line {error.lineno}, which is no JSON") from error
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} is damaged: it is not text in UTF-8") from error
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"{path} is damaged: {error!r}") from error
+        raise ValueError(f"{path} is damaged: {error}") from error
     if not isinstance(whole, dict) or not whole.keys() >= {"digest", "format", "llpgan"}:
         raise ValueError(f"{path} is damaged: it has no digest, format or version of llpgan")
     if _is_deeper(whole, DEEPEST):

@@ -500,3 +500,13 @@ def test_options_of_bags_are_refused_where_a_store_has_them_already(files, peopl
     store_tables(people, "store", results, bag="state")
     with pytest.raises(ValueError, match="leave partial away"):
         Bags.from_tables("store", partial=True)
+
+
+def test_a_store_is_no_table_and_says_what_it_lacks(tmp_path):
+    rows = {"town": ["a", "a", "b", "b"], "age": [20.0, 31.0, 40.0, 50.0], "vote": [0, 1, 1, 1]}
+    store_tables(rows, tmp_path / "store", bag="town", label="vote")
+    with pytest.raises(ValueError, match="is a store, not a table: see llpgan fit"):
+        store_tables(tmp_path / "store", tmp_path / "again", bag="town", label="vote")
+    (tmp_path / "store" / "store.json").unlink()
+    with pytest.raises(ValueError, match=r"is not whole: it has no store\.json"):
+        Bags.from_tables(tmp_path / "store", bag="town", label="vote")
