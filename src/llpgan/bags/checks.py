@@ -1,4 +1,4 @@
-"""Checks of bags and their proportions, with errors that name what is wrong."""
+"""Checks of bags, proportions and labels, with errors that name what is wrong."""
 
 from __future__ import annotations
 

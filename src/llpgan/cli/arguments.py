@@ -1,4 +1,4 @@
-"""Arguments from the command line and from config files."""
+"""Arguments from the command line and from config files, and the help on commands and methods."""
 
 import difflib
 import re

@@ -1,4 +1,4 @@
-"""Batches of whole bags, each with its loss."""
+"""Batches of whole bags, each with its loss, and gradients of large bags, part by part."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One loop for every objective: epochs over bags, averaged weights, held-out bags, checkpoints."""
+"""One loop for every objective: optimizers, epochs over bags, averaged weights, held-out bags, checkpoints."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one step of training minimizes. The loop knows only :class:`Objective`."""
+"""What one step of training minimizes, with terms on single instances. The loop knows only :class:`Objective`."""
 
 from __future__ import annotations
 

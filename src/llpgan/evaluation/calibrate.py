@@ -1,4 +1,7 @@
-"""Calibration of probabilities from held-out random bags: measured, and corrected."""
+"""Calibration of probabilities from held-out random bags: measured, and corrected.
+
+Both rest on :class:`CountRegression`, which estimates means that need every row's label.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""BagBoosting: gradient boosted trees from bags."""
+"""BagBoosting: gradient boosted trees from bags, by how these differ from each other."""
 
 from __future__ import annotations
 

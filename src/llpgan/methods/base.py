@@ -1,4 +1,4 @@
-"""The base class of all methods: scikit-learn's contract."""
+"""The base class of all methods: scikit-learn's contract, and the settings of a model."""
 
 from __future__ import annotations
 

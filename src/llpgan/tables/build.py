@@ -1,4 +1,4 @@
-"""Bags from tables."""
+"""Bags from tables, and columns of them that look like the label."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Wording of messages: suggestions, addresses, where a warning comes from, and HTML for notebooks."""
+"""Texts for users: suggestions, the line that a warning names, tables in notebooks, and shared docstrings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Processes that train one model together: each has some of the bags, and they exchange sums over all of them."""
+"""Processes that train one model together, on a cluster too, and a thread that reads ahead.
+
+Each process has some of the bags, and they exchange sums over all of them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all networks share: activations, first weights, and checks of a user's network."""
+"""Dense networks, and what all networks share: activations, first weights, and checks of a user's network."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from llpgan.deep.batches import BagDataset
 from llpgan.deep.losses import proportion_loss
 from llpgan.deep.losses.self_labels import self_training_loss
 from llpgan.deep.objectives import SelfTraining
-from tests.deep.instance_terms.test_smoothness_term import assert_went_down, objective_with
+from tests.deep.test_smoothness_term import assert_went_down, objective_with
 from tests.plain import plain_mlp
 
 
