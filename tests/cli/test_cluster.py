@@ -2,6 +2,9 @@
 
 import sys
 import time
+from contextlib import ExitStack
+from importlib import import_module
+from pathlib import Path
 
 import joblib
 import numpy as np
@@ -13,7 +16,8 @@ from llpgan import Bags, load
 from llpgan.cli import main
 from llpgan.cli.predict import predict
 from llpgan.evaluation import compare
-from llpgan.tables.store import open_store, store_bags
+from llpgan.tables import sorting
+from llpgan.tables.store import open_store, store_bags, store_tables
 from llpgan.utils.workers import run_on_cluster
 
 FIT = ["fit", "store", "--method", "BagLogistic", "--method.n_resamples", "3", "--report", "false"]
@@ -141,6 +145,32 @@ def test_a_comparison_spreads_its_trials_over_dask(bags):
     with dask.Client(n_workers=2, threads_per_worker=1, dashboard_address=None), joblib.parallel_backend("dask"):
         found = compare(bags, ["MeanMap", "InvCal"], cv=2, n_jobs=2)
     assert_same(found, compare(bags, ["MeanMap", "InvCal"], cv=2))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("backend", ["dask", "ray"])
+def test_a_cluster_reads_the_parts_of_a_store(backend, bags, request, monkeypatch):
+    folder = Path("rows")
+    folder.mkdir()
+    for place in range(4):
+        some = slice(place * 50, place * 50 + 50)
+        table = {"a": bags.instances[some, 0], "bag": np.asarray(bags.bag_index)[some], "yes": np.arange(50) % 2}
+        pa.parquet.write_table(pa.table(table), folder / f"{place}.parquet")
+    monkeypatch.setattr(sorting, "_CELLS_A_PART", 3 * 50)
+    store_tables("rows", "alone", bag="bag", label="yes")
+    with ExitStack() as stack:
+        if backend == "ray":
+            request.getfixturevalue("cluster")
+            import_module("ray.util.joblib").register_ray()
+        else:
+            dask = pytest.importorskip("distributed")
+            stack.enter_context(dask.Client(n_workers=2, threads_per_worker=1, dashboard_address=None))
+        with joblib.parallel_backend(backend):
+            store_tables("rows", "together", bag="bag", label="yes", n_jobs=2)
+    alone, together = (
+        {path.name: path.read_bytes() for path in Path(name).iterdir()} for name in ("alone", "together")
+    )
+    assert together == alone
 
 
 def assert_same(found, alone):

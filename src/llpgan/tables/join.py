@@ -330,6 +330,8 @@ class BagCounts:
             self._table[np.ix_(places, codes)] += other.table(len(places))
 
     def _make_room(self, n_bags: int, n_values: int) -> None:
+        if not self._table.flags.writeable:  # as Ray hands over arrays of other processes
+            self._table = self._table.copy()
         height, width = self._table.shape
         more = max(n_bags, 2 * height) - height if n_bags > height else 0
         if more or n_values > width:
