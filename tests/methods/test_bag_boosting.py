@@ -8,6 +8,7 @@ from sklearn.metrics import roc_auc_score
 from llpgan import BagBoosting, BagLogistic, Bags, MeanMap, load, save
 from llpgan.bags.on_disk import StoredInstances
 from llpgan.methods import boosting as boosting_blocks
+from llpgan.methods import linear
 from llpgan.persistence.onnx import to_onnx
 from llpgan.tables.store import store_bags
 
@@ -162,8 +163,19 @@ def test_rows_in_blocks_are_learned_as_at_once(bag_shift, rings, tmp_path, monke
     stored = replace(bags, instances=StoredInstances(tmp_path / "rows.npy"))
     monkeypatch.setattr(boosting_blocks, "_ROWS_A_BLOCK", 300)
     monkeypatch.setattr(boosting_blocks, "ROWS_FOR_SPLITS", 1999)
-    model = BagBoosting(**settings).fit_bags(stored)
+    n_read, read = [], StoredInstances._read
+    monkeypatch.setattr(
+        StoredInstances, "_read", lambda self, into, row: n_read.append(len(into)) or read(self, into, row)
+    )
+    models = []
+    for most_kept in (len(rows) * rows.shape[1] * 8, 0):
+        monkeypatch.setattr(linear, "_MOST_KEPT", most_kept)
+        models.append(BagBoosting(**settings).fit_bags(stored))
+        n_read.append(0)
+    model, kept = models[1], n_read.index(0)
+    assert sum(n_read[:kept]) < 10 * len(rows) < sum(n_read[kept:])  # features that take little memory are kept
     found = model.predict_proba(stored)
+    np.testing.assert_array_equal(models[0].predict_proba(stored), found)
     assert model.held_out_means_.shape == ((200, 2) if bag_shift == "covariate" else (0, 2))
     assert np.corrcoef(found[:, 1], expected[:, 1])[0, 1] > 0.97
 

@@ -16,7 +16,7 @@ from scipy.special import expit, softmax
 
 from llpgan.bags import Bags
 from llpgan.bags.grouping import SortedBagIndex, count_if_sorted
-from llpgan.methods.linear import FeaturesOf, bag_runs
+from llpgan.methods.linear import FeaturesOf, bag_runs, has_small_features
 from llpgan.methods.trees import Boosted, Tree, TreeGrower
 from llpgan.utils.arrays import Array
 from llpgan.utils.files import name_if_full
@@ -382,14 +382,16 @@ def boosting_rows(bags: Bags, features_of: FeaturesOf, loss_of: LossOf, *, units
         block = BoostingBlock(part, share.start, rows, loss_of(part), slice(None), lambda: table)
         return BoostingRows(bags, [block], units_are_bags, are_kept=True)
     chosen = np.arange(ROWS_FOR_SPLITS) * n_rows // ROWS_FOR_SPLITS
-    blocks = [_boosting_block(bags, part, features_of, loss_of, chosen) for part in bag_runs(bags, _ROWS_A_BLOCK)]
+    keep = has_small_features(bags, int(np.prod(bags.instances.shape[1:])))
+    runs = bag_runs(bags, _ROWS_A_BLOCK)
+    blocks = [_boosting_block(bags, part, features_of, loss_of, chosen, keep=keep) for part in runs]
     return BoostingRows(bags, blocks, units_are_bags, are_kept=len(blocks) == 1 and find_workers().count == 1)
 
 
 def _boosting_block(
-    bags: Bags, part: slice, features_of: FeaturesOf, loss_of: LossOf, chosen: Array
+    bags: Bags, part: slice, features_of: FeaturesOf, loss_of: LossOf, chosen: Array, *, keep: bool
 ) -> BoostingBlock:
-    """Bags that follow each other, with their rows in order, read anew each time."""
+    """Bags that follow each other, with their rows in order, which are kept or read anew each time."""
     first = int(bags.starts[part.start])
     stop = int(bags.starts[part.stop - 1] + bags.sizes[part.stop - 1])
     which = np.arange(bags.n_bags)[part]
@@ -408,7 +410,11 @@ def _boosting_block(
     def read() -> Array:
         return features_of(bags.instances[bags.row_order[first:stop]])
 
-    return BoostingBlock(some, part.start, range(first, stop), loss_of(some), for_splits, read)
+    table = read() if keep else None
+    rows = range(first, stop)
+    return BoostingBlock(
+        some, part.start, rows, loss_of(some), for_splits, read if table is None else lambda: table
+    )
 
 
 N_PARTS = 5

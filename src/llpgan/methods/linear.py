@@ -410,11 +410,7 @@ def bag_blocks(
            [2., 1.]])
     """
     if keep and is_stored(bags.instances):
-        n_rows, n_columns = (
-            bags.sizes[find_workers().share(bags.sizes)].sum(),
-            features_of(bags.instances[:1]).shape[1],
-        )
-        keep = n_rows * (n_columns + 1) * 8 <= _MOST_KEPT
+        keep = has_small_features(bags, features_of(bags.instances[:1]).shape[1] + 1)
     shares = None  # how much each row counts in its bag, on average one
     if bags.weights is not None:
         shares = np.asarray(bags.weights * (bags.sizes / bags.totals)[bags.bag_index])
@@ -433,6 +429,11 @@ def bag_blocks(
             )
         )
     return blocks
+
+
+def has_small_features(bags: Bags, n_columns: int) -> bool:
+    """Whether so many features of each row of this worker's bags take less than 256 MB."""
+    return bool(bags.sizes[find_workers().share(bags.sizes)].sum() * n_columns * 8 <= _MOST_KEPT)
 
 
 def _compute_features(bags: Bags, features_of: FeaturesOf, first: int, stop: int) -> Array:
