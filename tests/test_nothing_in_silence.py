@@ -2,6 +2,7 @@
 
 import json
 import os
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -23,6 +24,7 @@ from llpgan.bags.known_shares import KnownShares
 from llpgan.cli import main
 from llpgan.ecological import GroupCounts
 from llpgan.evaluation import label_scores
+from llpgan.persistence import load, save
 from llpgan.tables import MarginalTables, TableEncoder, open_rows
 from llpgan.tables.store import store_bags, store_tables
 
@@ -271,3 +273,28 @@ def test_copies_of_a_row_are_held_out_together(people):
     once = BagBoosting(bag_shift="label", random_state=0).fit(instances, labels, groups)
     twice = BagBoosting(bag_shift="label", random_state=0).fit(*(np.repeat(part, 2, axis=0) for part in people))
     assert twice.n_rounds_ <= 2 * once.n_rounds_ + 10
+
+
+MISUSES = {
+    "rows in a table": (lambda bags, model: bags.take_rows([[1, 2]]), "rows are chosen by a list of positions"),
+    "a slice": (lambda bags, model: bags.take_rows(slice(0, 5)), "rows are chosen by a list of positions"),
+    "no features": (lambda bags, model: replace(bags, instances=bags.instances[:, :0]), "have no features"),
+    "numbers as labels": (
+        lambda bags, model: Bags.from_labels(bags.instances, bags.instances[:, 0], bags.bag_index),
+        "labels are 240 different fractional numbers",
+    ),
+    "no labels": (lambda bags, model: model.score(bags.instances, None), "y must hold the labels"),
+    "no model": (lambda bags, model: save(None, "model"), "model must be a fitted estimator of llpgan, got None"),
+    "no path": (lambda bags, model: save(model, None), "path must be the path of a folder, got None"),
+    "an empty path": (lambda bags, model: save(model, ""), "path is an empty text"),
+    "the root": (lambda bags, model: save(model, "/"), "is the root of all folders"),
+    "a number as path": (lambda bags, model: load(3), "path must be the path of a folder, got 3"),
+}
+
+
+@pytest.mark.parametrize(("misuse", "message"), MISUSES.values(), ids=MISUSES)
+def test_misuse_in_python_is_named(misuse, message, rng):
+    instances, labels = rng.normal(size=(240, 3)), rng.integers(2, size=240)
+    bags = Bags.from_labels(instances, labels, np.arange(240) % 12)
+    with pytest.raises((TypeError, ValueError), match=message):
+        misuse(bags, MeanMap().fit_bags(bags))

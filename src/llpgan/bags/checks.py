@@ -28,6 +28,8 @@ def check_instances(values: Array, features: Sequence[str] | None = None, first_
         raise ValueError(f"instances need one row each, (rows, features), got an array of shape {values.shape}")
     if len(values) == 0:
         raise ValueError("there are no instances: the array has 0 rows")
+    if 0 in values.shape:
+        raise ValueError(f"instances have no features: the array has shape {values.shape}")
     if values.dtype.kind not in "biuf":
         raise ValueError(f"instances must be numbers, got dtype {values.dtype}")
     if values.dtype.kind == "f" and not getattr(values, "finite", False):  # a store knows that it is
@@ -66,6 +68,8 @@ def check_same_length(name: str, values: Any, other_name: str, other: Any) -> No
 def check_positions(which: Any, what: str, n: int) -> NDArray[np.int64]:
     """Different positions among n things, in order; or those where a truth value for each of them is true."""
     given = refuse_masked(which, f"{what}s")
+    if given.ndim != 1:
+        raise ValueError(f"{what}s are chosen by a list of positions from 0 to {n - 1}, got {which!r}")
     if given.dtype == bool:
         check_same_length(f"{what}s", range(n), "truth values", given)
         given = np.flatnonzero(given)

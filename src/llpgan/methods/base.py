@@ -485,6 +485,8 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         float
             The score.
         """
+        if y is None:
+            raise TypeError("y must hold the labels or the proportions of the rows, got None")
         probabilities = self.predict_proba(X)
         check_same_length("rows of X", probabilities, "entries of y", y)
         y = refuse_masked(y, "y") if isinstance(y, np.ma.MaskedArray) else y

@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 from safetensors.numpy import load_file
 from safetensors.numpy import save as safe_bytes
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from llpgan.methods import METHODS, SAVED_METHODS, estimator_class
 from llpgan.methods.base import LLPClassifier, changed_settings, describe_method
 from llpgan.tables.store import ENCODER_TYPES
-from llpgan.utils.files import FolderKind, output_folder
+from llpgan.utils.files import FolderKind, check_path, output_folder
 from llpgan.utils.json_files import (
     Arrays,
     describe_lack,
@@ -370,12 +371,15 @@ def save(
     ...     sorted(file.name for file in Path(folder, "model").iterdir())
     ['model.json', 'model_card.md', 'weights.safetensors']
     """
+    target = check_path(path, "path")
+    if not isinstance(model, BaseEstimator):
+        raise TypeError(f"model must be a fitted estimator of llpgan, got {model!r}")
     check_is_fitted(model, "classes_")
     arrays: Arrays = {}
     manifest = _manifest(model, arrays)
     pages = pages or {}
     all_pages = {CARD: pages[CARD] if CARD in pages else model_card(model), **pages}
-    with output_folder(Path(path), MODEL_FOLDER, overwrite=overwrite) as folder:
+    with output_folder(target, MODEL_FOLDER, overwrite=overwrite) as folder:
         (folder / WEIGHTS).write_bytes(safe_bytes({**arrays, **_weights_to_save(model)}))
         for name, text in all_pages.items():
             (folder / name).write_text(text, encoding="utf-8")
@@ -453,7 +457,7 @@ def load(path: str | Path, **settings: Any) -> LLPClassifier:
     ...     load(f"{folder}/model").predict([[0.5], [2.5]])
     array([0, 1])
     """
-    folder = Path(path)
+    folder = check_path(path, "path")
     manifest = Manifest.read(folder)
     lacking = [name for name in manifest.own if name not in settings]
     if for_training := [name for name in lacking if name in FOR_TRAINING_ALONE]:

@@ -122,7 +122,12 @@ def check_labels(given: Any, name: str) -> Array:
         missing = array != array  # NaN and NaT differ from themselves
     for row in np.flatnonzero(missing):
         raise ValueError(f"{name}: row {row} has no label, but {array[row]}")
+    if array.dtype.kind == "f" and (array % 1 != 0).any() and (n_values := len(np.unique(array))) > _MANY_CLASSES:
+        raise ValueError(f"{name} are {n_values} different fractional numbers: a few classes would be right")
     return array
+
+
+_MANY_CLASSES = 20  # more are no classes, if they are fractional numbers
 
 
 def check_class_names(given: Any, name: str) -> Array:

@@ -375,6 +375,8 @@ def claim_folder(
         Paths that are read meanwhile; whatever is not the path of something is left aside.
     """
     path = _name_output(path)
+    if not path.name:
+        raise ValueError(f"{path} is the root of all folders: name a folder in it")
     with lock_for_writing(path) as outermost:
         if outermost:
             remove_leftovers(path, only_writer=True)
@@ -554,6 +556,15 @@ def refuse_within(path: Any, folder: Path, option: str) -> None:
     _refuse_unwritable(Path(path))
     if Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder)):
         raise ValueError(f"{path} is in the folder of the model, {folder} ({option}): name another place")
+
+
+def check_path(given: Any, name: str) -> Path:
+    """Refuse what is no path, or an empty one, which would be the current folder."""
+    if not isinstance(given, str | os.PathLike):
+        raise TypeError(f"{name} must be the path of a folder, got {given!r}")
+    if not os.fspath(given):
+        raise ValueError(f"{name} is an empty text: the path of a folder would be right")
+    return Path(given)
 
 
 def _name_output(folder: Path) -> Path:
