@@ -92,6 +92,7 @@ _KINDS = {
     "<class 'bool'>": "true or false",
 }
 _ALLOCATION_FAILED = re.compile("bad_alloc|can't allocate memory|malloc of size")  # as C++, torch and Arrow say it
+_UNUSED_RESULTS = r"\d+ tasks (have been|which were still)"  # of joblib, when a command is interrupted
 _HELP = ("--help", "-h")
 _LARGEST_SEED = 2**32 - 1  # of numpy
 _NO_SPACE = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -168,6 +169,7 @@ def _run_command(given: list[str]) -> int:
     try:
         with warnings.catch_warnings():  # a caller in Python keeps its own way to show them
             warnings.simplefilter("default", UserWarning)  # ours are notes, whatever PYTHONWARNINGS says
+            warnings.filterwarnings("ignore", _UNUSED_RESULTS)
             warnings.showwarning = partial(_as_note, name)
             result = _run(name, words)
     except ArgumentError as error:

@@ -149,6 +149,16 @@ def test_an_unfinished_store_of_other_inputs_is_refused(parts, results, monkeypa
     assert leftovers() == []
 
 
+def test_an_interruption_of_several_processes_is_said_in_one_line(parts, capsys, monkeypatch):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(sorting, "_report", interrupt)
+    assert main.main(["store", "parts", "--bag", "state", "--label", "owner", "--n_jobs", "2"]) == 130
+    assert capsys.readouterr().err == "llpgan store: interrupted\n"
+    assert leftovers() == [".llpgan-part-store"]
+
+
 def test_a_leak_is_found_in_parts(parts, people):
     states, is_owner = np.array(people["state"].to_pylist()), people["owner"].to_numpy(zero_copy_only=False)
     shares = [is_owner[states == state].mean() for state in np.unique(states)]
