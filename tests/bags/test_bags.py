@@ -237,3 +237,11 @@ def test_a_part_of_the_rows_leaves_each_bag_its_proportions():
 def test_a_subset_that_is_none_is_refused(which, message):
     with pytest.raises(ValueError, match=re.escape(message)):
         Bags.from_arrays(X, OHIO_IOWA, HALVES).take_bags(which)
+
+
+@pytest.mark.parametrize(("shares", "are_equal"), [([0.3, 0.3 + 1e-12], True), ([0.3, 0.31], False)])
+def test_bags_with_equal_shares_are_known(shares, are_equal):
+    bags = Bags.from_arrays(
+        np.zeros((2, 1)), ["a", "b"], {b: [p, 1 - p] for b, p in zip("ab", shares, strict=True)}
+    )
+    assert bags.have_equal_shares is are_equal

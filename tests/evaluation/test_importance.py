@@ -4,6 +4,7 @@ import pytest
 from llpgan import Bags, MeanMap
 from llpgan.evaluation import bag_scores, importance, partial_dependence
 from llpgan.evaluation.explain import fewer_rows
+from llpgan.methods import base
 
 
 @pytest.fixture
@@ -78,3 +79,15 @@ def test_columns_are_those_of_the_table(rng):
         assert importance(model, bags, ["city"], seed=0) == importance(model, bags, ["city"])
     with pytest.raises(ValueError, match="there is no column 'town'"):
         partial_dependence(model, bags, ["town"])
+
+
+def test_bags_that_were_checked_when_they_were_made_are_not_checked_again(rng, monkeypatch):
+    X = rng.normal(size=(60, 2))
+    bags = Bags.from_labels(X, X[:, 0] > 0, np.arange(60) // 5)
+    model = MeanMap().fit_bags(bags)
+    checked = []
+    monkeypatch.setattr(base, "check_instances", lambda *given: checked.append(given))
+    importance(model, bags)
+    assert not checked
+    model.predict_encoded(bags.instances)
+    assert len(checked) == 1

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from llpgan.bags import grouping
 from llpgan.bags.checks import (
+    SAME_SHARE,
     check_classes,
     check_instances,
     check_labelled_rows,
@@ -669,6 +670,11 @@ class Bags:
     def uneven_bag_weights(self) -> NDArray[np.float64] | None:
         """The weights of bags; None where all bags count the same."""
         return None if self.bag_weights is None or np.ptp(self.bag_weights) == 0 else self.bag_weights
+
+    @cached_property
+    def have_equal_shares(self) -> bool:
+        """Whether all bags have the same proportions, but for rounding: no method can then tell classes apart."""
+        return not np.ptp(self.proportions, axis=0).max() > SAME_SHARE
 
     @cached_property
     def starts(self) -> NDArray[np.int64]:

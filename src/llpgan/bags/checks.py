@@ -15,6 +15,7 @@ from llpgan.utils.messages import did_you_mean
 Table = NDArray[np.float64]
 _CHUNK_BYTES = 2**24
 ROUNDING = 1e-9
+SAME_SHARE = 1e-9  # shares that differ by no more differ by rounding
 _LAST_DIGITS = 1e-14
 LARGEST = 1e38  # of an instance's values: single precision ends at 3.4e38, and differences must not pass it
 

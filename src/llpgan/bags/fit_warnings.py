@@ -13,7 +13,7 @@ import numpy as np
 from llpgan.bags.bags import Bags
 from llpgan.bags.known_shares import unlinked_classes
 from llpgan.utils.arrays import Array, to_frame
-from llpgan.utils.messages import html_table, warn_user
+from llpgan.utils.messages import html_table
 
 History = Sequence[Mapping[str, float]]
 Check = Callable[[History], str | None]  # what is wrong in a history, in words
@@ -31,7 +31,6 @@ _EXPLAINED = 0.1  # of how bags differ: with less, a method has learned next to 
 _SURELY = 3.0  # standard errors
 _ALIKE = 1e-9  # squared differences between bags: with less, all are alike
 _LOST = 0.01  # spread of features or logits, relative to their size; one part in 256 is bfloat16's resolution
-SAME_SHARE = 1e-9  # shares that differ by no more differ by rounding
 WHAT_TO_TRY = (
     "try a smaller learning_rate, and look for values that are not finite in a loss or network of your own"
 )
@@ -115,7 +114,7 @@ def reason_uninformative(bags: Bags) -> str | None:
     >>> reason_uninformative(Bags.from_labels(np.zeros((4, 1)), [0, 1, 1, 0], groups=[0, 0, 1, 1]))[:58]
     'all 2 bags have the same proportions: they tell how common'
     """
-    if np.ptp(bags.proportions, axis=0).max() > SAME_SHARE:
+    if not bags.have_equal_shares:
         return None
     told = (
         "a single bag tells"
@@ -214,12 +213,6 @@ def describe_lost_signal(spread: float) -> str | None:
         f"weights that keep differences (llpgan.deep.networks.settle_weights(network, instances)), or a norm "
         f"after each layer"
     )
-
-
-def warn_of_training(said: str | None) -> None:
-    """Warn, if there is something to say."""
-    if said is not None:
-        warn_user(said, TrainingWarning)
 
 
 CHECKS: tuple[Check, ...] = (

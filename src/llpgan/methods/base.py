@@ -606,11 +606,11 @@ class LLPClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         shown, missing = fit_warnings.sample_bags(bags)
         probabilities, method = self._probabilities(shown.instances), type(self).__name__
         self._refuse_no_probabilities(probabilities, shown.instances, fit_warnings.WHAT_TO_TRY)
-        if fit_warnings.reason_uninformative(bags) is not None:  # which was said before
+        if bags.have_equal_shares:  # which was said before
             return self
-        fit_warnings.warn_of_training(
-            fit_warnings.describe_little_learned(method, shown, probabilities, bags.prior, missing)
-        )
+        said = fit_warnings.describe_little_learned(method, shown, probabilities, bags.prior, missing)
+        if said is not None:
+            warn_user(said, fit_warnings.TrainingWarning)
         return self
 
     def _check_others(self, bags: Bags) -> None:

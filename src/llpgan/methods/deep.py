@@ -82,6 +82,7 @@ from llpgan.methods.calibration import (
     plan_calibration,
 )
 from llpgan.utils.arrays import Array
+from llpgan.utils.messages import warn_user
 from llpgan.utils.workers import processes
 
 USUAL_EPOCHS, _FEWEST_EPOCHS = 100, 5
@@ -580,8 +581,10 @@ class DeepClassifier(LLPClassifier):
             set_image_scale(classifier, recipe.coarsest)
         if is_ours and keeps_own_weights(classifier):
             settle_weights(classifier, shown)
-        alike = fit_warnings.describe_equal_instances(shown.numpy())
-        fit_warnings.warn_of_training(alike or fit_warnings.describe_lost_signal(signal_spread(classifier, shown)))
+        said = fit_warnings.describe_equal_instances(shown.numpy())
+        said = said or fit_warnings.describe_lost_signal(signal_spread(classifier, shown))
+        if said is not None:
+            warn_user(said, fit_warnings.TrainingWarning)
         set_image_scale(classifier, 1.0)
         return networks
 

@@ -21,7 +21,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
 from llpgan.bags import Bags
-from llpgan.bags.fit_warnings import SAME_SHARE
+from llpgan.bags.checks import SAME_SHARE
 from llpgan.methods.inv_cal import fit_tubes, log_odds_tubes
 from llpgan.methods.linear import (
     BinaryClassifier,
