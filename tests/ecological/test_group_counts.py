@@ -111,3 +111,20 @@ def test_frames_are_matched_by_their_units_and_name_their_columns():
         GroupCounts(groups, outcomes.rename(index={"B": "C"}))
     with pytest.raises(ValueError, match="outcomes: unit 'A' has two rows"):
         GroupCounts(groups, outcomes.rename(index={"B": "A"}))
+
+
+def test_a_row_of_totals_is_no_unit():
+    units = {"unit": ["a", "b", "c", "Total"], "x": [10, 30, 5, 45], "y": [20, 5, 5, 30]}
+    units |= {"yes": [12, 20, 4, 36], "no": [18, 15, 6, 39]}
+    with pytest.raises(ValueError, match="unit 'Total' is the sum of all others"):
+        GroupCounts.from_table(units, groups=["x", "y"], outcomes=["yes", "no"], unit="unit")
+    others = {name: values[:3] for name, values in units.items()}
+    assert GroupCounts.from_table(others, groups=["x", "y"], outcomes=["yes", "no"], unit="unit").n_units == 3
+    with pytest.raises(ValueError, match="unit 'b' has none"):
+        GroupCounts.from_table(
+            {**others, "income": [1.0, None, 2.0]},
+            groups=["x", "y"],
+            outcomes=["yes", "no"],
+            unit="unit",
+            covariates=["income"],
+        )

@@ -23,6 +23,9 @@ _MANY_UNITS = 10  # that hardly all have a hundred people
 _TINY = 1e-300
 
 
+_FEWEST_OF_TOTAL = 3  # units, of which one may be the sum of the others
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class GroupCounts:
     """Two margins of each unit: how many people of each group it has, and how many people had each outcome.
@@ -121,6 +124,13 @@ class GroupCounts:
             )
 
         people = members[members > 0]
+        total = int(members.argmax())
+        counts = np.column_stack([self.groups, self.outcomes])
+        if len(people) > _FEWEST_OF_TOTAL and np.array_equal(counts[total], counts.sum(axis=0) - counts[total]):
+            raise ValueError(
+                f"unit {self.unit_names[total]!r} is the sum of all others, a total and not a unit: leave "
+                f"its row out"
+            )
         is_hundred = len(people) > 0 and (np.abs(people - 100) <= 1).all()
         if is_hundred and (len(people) >= _MANY_UNITS or (self.groups % 1 != 0).any()):
             raise ValueError(
@@ -146,10 +156,14 @@ class GroupCounts:
         with check_argument("covariates"):
             table = check_numbers(self.covariates, "covariates").astype(np.float64)
             table = table[:, None] if table.ndim == 1 else table
-            if table.shape[:1] != (self.n_units,) or table.ndim != 2 or not np.isfinite(table).all():
+            if table.shape[:1] != (self.n_units,) or table.ndim != 2:
                 raise ValueError(
                     f"one row of known numbers per unit is needed ({self.n_units} rows), got shape {table.shape}"
-                    f"{'' if np.isfinite(table).all() else ' with missing numbers'}"
+                )
+            for row in np.flatnonzero(~np.isfinite(table).all(axis=1)).tolist():
+                assert self.unit_names is not None
+                raise ValueError(
+                    f"one row of known numbers per unit is needed, and unit {self.unit_names[row]!r} has none"
                 )
         object.__setattr__(self, "covariates", table)
 
@@ -224,16 +238,9 @@ class GroupCounts:
                     f"{results[row, :-1].sum():.10g}, more than its groups, {members[row].sum():.10g}: nobody is "
                     f"left for {remainder!r} (remainder)"
                 )
+        numbers = collect(covariates, "covariates") if len(covariates) else None
         with naming_source(file):
-            return cls(
-                members,
-                results,
-                list(groups),
-                names,
-                unit_names,
-                in_strata,
-                collect(covariates, "covariates") if len(covariates) else None,
-            )
+            return cls(members, results, list(groups), names, unit_names, in_strata, numbers)
 
     @property
     def n_units(self) -> int:

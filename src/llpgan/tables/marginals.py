@@ -197,7 +197,8 @@ class MarginalTables:
         counts = _cells(rows.name, values, keys, numbers)
         if threshold == 0:
             counts = {pair: np.nan_to_num(cells) for pair, cells in counts.items()}
-        return cls(values, counts, np.array(names), sd, threshold)
+        with naming_source(rows.name):
+            return cls(values, counts, np.array(names), sd, threshold)
 
     @property
     def pairs(self) -> list[Pair]:
