@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
@@ -176,3 +177,35 @@ def test_a_killed_prediction_goes_on_where_it_was(people, capsys):
     assert main.main([*PREDICT, "--out", "many"]) == 0
     assert f"many: {n_done} of 302 files are complete already" in capsys.readouterr().err
     assert len(read("many")) == 302 * 40
+
+
+def test_columns_that_are_written_otherwise_than_in_the_training_are_noted(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"rate": rng.uniform(0, 90, 200).round(1), "age": rng.integers(20, 80, 200)})
+    frame["town"] = np.arange(200) % 8
+    shares = pd.DataFrame({"town": range(8), "no": np.linspace(0.1, 0.8, 8)})
+    shares.assign(yes=1 - shares["no"]).to_csv("towns.csv", index=False)
+    frame.to_csv("plain.csv", index=False)
+    frame.assign(rate=frame["rate"].astype(str) + " %").to_csv("percent.csv", index=False)
+    frame.assign(age=None).to_csv("ageless.csv", index=False)
+    for name in ("plain", "percent"):
+        words = ["--bag", "town", "--proportions", "towns.csv", "--method", "MeanMap", "--report", "false"]
+        assert main.main(["fit", f"{name}.csv", *words, "--out", name]) == 0
+        assert "in the training" not in capsys.readouterr().err
+    for model, data, note in (
+        ("plain", "plain", None),
+        ("percent", "percent", None),
+        ("plain", "percent", "column 'rate' has percentages, but had numbers"),
+        ("percent", "plain", "column 'rate' has numbers, but had percentages"),
+        ("plain", "ageless", "column 'age' has no value in any row"),
+    ):
+        assert main.main(["predict", model, f"{data}.csv", "--overwrite"]) == 0
+        said = capsys.readouterr().err
+        assert ("note" not in said) if note is None else (note in said), (model, data, said)
+    frame.assign(age="2001-01-31").to_csv("dates.csv", index=False)
+    assert main.main(["predict", "plain", "dates.csv", "--overwrite"]) == 1
+    assert capsys.readouterr().err.endswith("column 'age' holds date32[day], not numbers\n")
+    shares.assign(yes=1 - shares["no"])[["town", "yes"]].to_csv("yes.csv", index=False)
+    assert main.main(["evaluate", "plain", "plain.csv", "--bag", "town", "--proportions", "yes.csv"]) == 0
+    assert "the others are called 'no'" in capsys.readouterr().err

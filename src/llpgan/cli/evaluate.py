@@ -227,7 +227,10 @@ def score_model(
     if label is not None:
         truth = labels_as_classes(label_values(rows, label), model.classes_, label, label_names)
     bags = shared_bags(rows, model.classes_, spec) if spec is not None and by_bags else None
-    weights = None if spec is None else row_weights(rows, spec.weight)
+    column = None if spec is None else spec.weight
+    weights = row_weights(rows, column)
+    if weights is not None and not weights.any():
+        raise ValueError(f"{rows.name}: column {column!r}: all weights are zero")
     instances = read_instances(model, rows)
     probabilities = model.predict_encoded(instances)
     calibration, sets, covered, thresholds = None, None, None, getattr(model, "sets_", None)

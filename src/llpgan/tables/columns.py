@@ -274,7 +274,7 @@ def _cast(name: str, column: pa.ChunkedArray, to: pa.DataType, what: str) -> pa.
     try:
         return column.cast(to, safe=False)  # integers beyond 2⁵³ are rounded
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-        raise ValueError(f"column {name!r} holds {column.type}, not {what}: {error}") from None
+        raise ValueError(f"column {name!r} holds {column.type}, not {what}") from error
 
 
 Kind = Literal["number", "date", "category"]

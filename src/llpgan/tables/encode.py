@@ -26,10 +26,11 @@ from llpgan.tables.columns import (
     naming_source,
     no_value,
     plain_values,
+    value_type,
 )
 from llpgan.tables.read import Rows
 from llpgan.utils.arrays import Array
-from llpgan.utils.messages import did_you_mean, quote_text
+from llpgan.utils.messages import did_you_mean, quote_text, warn_user
 
 _MISSING, _OTHER = "(missing)", "(other)"
 
@@ -293,6 +294,8 @@ def choose_encoder(summary: ColumnSummary, columns: Columns) -> Choice:
     if summary.n_missing == summary.n_rows:
         raise no_value(summary.name)
     kind, note = summary.kind, ""
+    if kind == "number" and "%" in str(summary.first):
+        note = f"is read as numbers, {summary.first} as a share"
     if kind is None:
         if not summary.n_missing and summary.has_one_value():
             raise LeftOut(f"all rows have the same value, {summary.first!r}")
@@ -607,6 +610,7 @@ class TableEncoder:
                 f"{rows.name} has no column {', '.join(map(repr, absent))}, which the model was trained on"
                 f"{did_you_mean(absent[0], there)}"
             )
+        self._note_other_forms(rows)
         instances = np.zeros((len(rows), len(self.features)), dtype=np.float32)
         places = [slice(found[0], found[-1] + 1) for found in self.positions.values()]
         done = 0
@@ -619,3 +623,20 @@ class TableEncoder:
                         raise error.at(rows.number(done + error.row)) from None
             done += len(part)
         return instances
+
+    def _note_other_forms(self, rows: Rows) -> None:
+        """Note columns of numbers without any, and percentages where the training had other numbers."""
+        for name in (column.name for column in self.columns if isinstance(column, Number)):
+            values = rows.table[name]
+            if len(values) > 1 and values.null_count == len(values):
+                warn_user(
+                    f"{rows.name}: column {name!r} has no value in any row: each counts as the training's median"
+                )
+                continue
+            is_text = value_type(values) == "text"
+            has_percent = is_text and pc.any(pc.match_substring(plain_values(values), "%")).as_py()
+            if bool(has_percent) != ("%" in self.readings.get(name, "")):
+                here, there = ("percentages", "numbers") if has_percent else ("numbers", "percentages")
+                warn_user(
+                    f"{rows.name}: column {name!r} has {here}, but had {there} in the training: 37 % is 0.37"
+                )

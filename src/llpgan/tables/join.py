@@ -240,13 +240,15 @@ def _refuse_long(table: pa.Table, others: Sequence[str], file: str) -> None:
         )
 
 
-def _add_complement(table: pa.Table, name: str, file: str) -> pa.Table:
-    """Add the share of the other of two classes to a table of one share."""
+def _add_complement(table: pa.Table, name: str, file: str, classes: Sequence[Hashable] | None) -> pa.Table:
+    """Add the share of the other of two classes, which may be known, to a table of one share."""
     shares = as_numbers(name, table[name])
     if not ((shares >= 0) & (shares <= 1)).all() or (shares == 1).all():
         return table
-    warn_user(f"{file} has the share of one class, {name!r}; the others are called 'not {name}'")
-    return table.append_column(f"not {name}", pa.array(1 - shares))
+    known = [str(each) for each in classes or ()]
+    other = next(each for each in known if each != name) if len(known) == 2 and name in known else f"not {name}"
+    warn_user(f"{file} has the share of one class, {name!r}; the others are called {other!r}")
+    return table.append_column(other, pa.array(1 - shares))
 
 
 def _refuse_total(numbers: ShareArray, classes: Sequence[Hashable], file: str) -> None:
@@ -448,11 +450,12 @@ def _read_bag_table(given: Any, what: str, bag: Sequence[str], text: Sequence[st
             classes = found if classes is None else classes
         elif set(bag) <= set(table.column_names):
             others = [name for name in table.column_names if name not in bag]
-            if len(others) == 2 and classes is None:
+            is_wide = classes is not None and {*map(str, classes)} <= {*others}
+            if len(others) == 2 and not is_wide:
                 _refuse_long(table, others, file)
             if len(others) == 1 and what == "proportions" and not (spec.partial or spec.within):
                 with naming_source(file):
-                    table = _add_complement(table, others[0], file)
+                    table = _add_complement(table, others[0], file, classes)
         return BagTable.from_table(table, bag, classes, file, names)
 
 
