@@ -15,7 +15,7 @@ import os
 import statistics
 import time
 import warnings
-from collections import defaultdict
+from collections import Counter, defaultdict
 from functools import cache
 from itertools import product
 from pathlib import Path
@@ -111,7 +111,11 @@ def parts(model: Any, instances: Array, labels: Array) -> Row:
 def page(rows: list[Row], theirs: dict[str, dict[str, float]]) -> str:
     """The table with its explanation."""
     found = summary(rows, theirs)
-    executions = ", ".join(str(number) for number in sorted({row["execution"] for row in rows}))
+    counts = Counter(number for number, _ in {(row["execution"], row["dataset"]) for row in rows})
+    executions = ", ".join(
+        str(number) if count == len(theirs) else f"{number} ({count} of {len(theirs)} data sets)"
+        for number, count in sorted(counts.items())
+    )
     about = (
         "Test accuracy (%), mean over the executions measured so far (of 0 to 9; theirs over the same ones), with "
         "the bags, splits and encoding of Franco et al. (2024); made from `adult_llp.jsonl`. Ours with default "
