@@ -177,7 +177,7 @@ def test_an_output_that_exists_is_kept_unless_overwrite(files, capsys):
         ([*FIT, "--columns.drop", "[ages]"], "no column 'ages'; there are 'state', 'age'"),
         ([*FIT, "--out", "people.csv/model"], "people.csv is a file, not a folder"),
         (["predict", "nowhere", "people.csv"], "nowhere is not a saved model: there is no such folder"),
-        (["evaluate", "nowhere", "people.csv"], "nowhere is not a saved model"),
+        (["evaluate", "nowhere", "people.csv", "--label", "vote"], "nowhere is not a saved model"),
     ],
 )
 def test_an_error_is_one_line_and_leaves_nothing(files, capsys, command, message):

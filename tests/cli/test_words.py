@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -127,7 +128,8 @@ def test_the_help_on_fit_has_an_example_and_starts_with_what_is_needed(capsys):
 def test_every_command_explains_all_of_its_options(command, capsys):
     assert main.main([command, "--help"]) == 0
     assert all(len(line) <= 200 for line in capsys.readouterr().out.splitlines())
-    assert [option.name for option in collect_options(main._function(command)) if not option.about] == []
+    function = getattr(import_module(f"llpgan.cli.{main.COMMANDS[command][0]}"), command)
+    assert [option.name for option in collect_options(function) if not option.about] == []
 
 
 @pytest.mark.usefixtures("files")

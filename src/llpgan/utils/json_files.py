@@ -258,6 +258,9 @@ def _build(name: str, attributes: dict[str, Any], types: Types) -> Any:
             attributes = _complete_settings(kind, attributes)
         else:
             refuse_misfit(kind, attributes)
+            for field in fields(kind):
+                if field.default_factory is not MISSING:
+                    attributes.setdefault(field.name, field.default_factory())
     except ValueError as error:
         raise ValueError(f"a {name} is damaged: {error}") from None
     made = kind.__new__(kind)
