@@ -116,14 +116,14 @@ def reason_uninformative(bags: Bags) -> str | None:
     """
     if not bags.have_equal_shares:
         return None
-    told = (
+    meaning = (
         "a single bag tells"
         if bags.n_bags == 1
         else f"all {bags.n_bags} bags have the same proportions: they tell"
     )
     return (
-        f"{told} how common the classes are, but nothing about which instances belong to them; no prediction from "
-        f"such bags is better than chance: give bags whose proportions differ"
+        f"{meaning} how common the classes are, but nothing about which instances belong to them; no prediction "
+        f"from such bags is better than chance: give bags whose proportions differ"
     )
 
 
@@ -232,18 +232,18 @@ def describe_collapse(method: str, probabilities: Array, prior: Array, classes: 
     >>> describe_collapse("DLLP", sure, np.array([0.5, 0.5]), np.array(["no", "yes"]))[:59]
     "DLLP never predicts 'yes', a class of 50 % of the instances"
     """
-    told = (
+    reason = (
         "; the bags may differ too little in their proportions, or there are too few; try another method "
         "(llpgan compare) or another seed"
     )
     predicted = np.bincount(probabilities.argmax(axis=1), minlength=len(prior))
     if (predicted > 0).sum() == 1 and np.ptp(probabilities, axis=0).max() < _CONSTANT:
-        return f"{method} predicts the same for every instance{told}"
+        return f"{method} predicts the same for every instance{reason}"
     missed = np.flatnonzero((predicted == 0) & (prior >= 0.5 / len(prior)))
     if len(missed) == 0:
         return None
     name, percent = classes.tolist()[missed[0]], 100 * prior[missed[0]]
-    return f"{method} never predicts {name!r}, a class of {percent:.0f} % of the instances{told}"
+    return f"{method} never predicts {name!r}, a class of {percent:.0f} % of the instances{reason}"
 
 
 def explained_difference(proportions: Array, predicted: Array, prior: Array, noise: Array | float = 0.0) -> float:

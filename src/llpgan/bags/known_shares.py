@@ -96,12 +96,12 @@ def likely_shares(shares: Table, within: Table) -> Table:
     array([[0.3 , 0.3 , 0.4 ],
            [0.45, 0.15, 0.4 ]])
     """
-    told = labels_within(within)
-    overall = np.full(shares.shape[1], 1 / shares.shape[1]) if told.all() else shares[~told].mean(axis=0)
+    has_set = labels_within(within)
+    overall = np.full(shares.shape[1], 1 / shares.shape[1]) if has_set.all() else shares[~has_set].mean(axis=0)
     found = shares
     for _ in range(_ROUNDS):
         filled = keep_mass(np.tile(np.maximum(overall, _LEAST), (len(shares), 1)), within)
-        found = np.where(told[:, None], filled / filled.sum(axis=1, keepdims=True), shares)
+        found = np.where(has_set[:, None], filled / filled.sum(axis=1, keepdims=True), shares)
         overall = found.mean(axis=0)
     return found
 
@@ -196,8 +196,8 @@ class KnownShares:
         """
         predicted = np.maximum(predicted, _LEAST)
         if self.within is not None:
-            told, kept = labels_within(self.within)[:, None], keep_mass(predicted, self.within)
-            return np.where(told, kept, nearest_within(predicted, self.lower, self.upper))
+            has_set, kept = labels_within(self.within)[:, None], keep_mass(predicted, self.within)
+            return np.where(has_set, kept, nearest_within(predicted, self.lower, self.upper))
         if self.sd is None:
             return nearest_within(predicted, self.lower, self.upper)
         exact = self.sd == 0

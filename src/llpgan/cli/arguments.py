@@ -89,23 +89,23 @@ def help_on_method(name: str) -> str:
     }
     usual = {field.name: field.default for field in fields(method) if field.init}
     for setting in [*own, *(setting for setting in hints if setting not in own)]:
-        told, without = _plain_description(said.get(setting, ""))
-        told = _shorten(told, _LONGEST if named.get(setting) else _LONG)
+        about, without = _plain_description(said.get(setting, ""))
+        about = _shorten(about, _LONGEST if named.get(setting) else _LONG)
         if setting in ("classifier", "generator") and get_args(hints[setting]):  # a network, by its name
-            told = f"One of {', '.join(networks_of_kind(setting))}."
+            about = f"One of {', '.join(networks_of_kind(setting))}."
         several = any(get_origin(kind) is Sequence for kind in option_kinds(hints[setting]))
-        told += _choice(told, named.get(setting, []), several=several)
-        lines += _entry(f"--method.{setting}", f"{told} {_default(usual[setting], without)}".strip())
+        about += _choice(about, named.get(setting, []), several=several)
+        lines += _entry(f"--method.{setting}", f"{about} {_default(usual[setting], without)}".strip())
     return "\n".join([*lines, "", f"More, and the formula: docs/methods/{docs_page(method.__name__)}.md"])
 
 
-def _choice(told: str, names: Sequence[str], *, several: bool) -> str:
+def _choice(about: str, names: Sequence[str], *, several: bool) -> str:
     """The names to choose from, unless there is no choice or the text names them already.
 
     >>> _choice("The loss of a bag.", ["counts", "exact"], several=False)
     ' One of counts, exact.'
     """
-    if len(names) < 2 or all(f'"{name}"' in told for name in names):
+    if len(names) < 2 or all(f'"{name}"' in about for name in names):
         return ""
     return f" {'One or several of' if several else 'One of'} {', '.join(names)}."
 
@@ -151,8 +151,8 @@ def _placeholder(option: Option) -> str:
 def _summary(option: Option, known: set[str]) -> str:
     """The docstring in the words of the command line."""
     said = re.sub(r"``(\w+)``", lambda found: f"--{found[1]}" if found[1] in known else found[1], option.about)
-    told, without = _plain_description(said)
-    return f"{told} {_default(option.default, without)}".strip()
+    about, without = _plain_description(said)
+    return f"{about} {_default(option.default, without)}".strip()
 
 
 def _default(value: Any, without: str = "") -> str:

@@ -312,9 +312,9 @@ def _explain_usage_error(error: ArgumentError) -> str:
     """Of a parser's many lines those that tell what is wrong, as one."""
     text = re.sub(r'^Parser key "([^"]+)":|^argument --?([\w.]+):', r"--\1\2:", str(error))
     causes = re.findall(r"^    - (.*(?:\n {8}.*)*)", text, re.MULTILINE)
-    told = [cause for cause in causes if "NoneType" not in cause] or [text]
+    reasons = [cause for cause in causes if "NoneType" not in cause] or [text]
     where = f"{text.splitlines()[0]} " if causes else ""
-    words = " ".join((where + "; ".join(told)).split())
+    words = " ".join((where + "; ".join(reasons)).split())
     for kind, name in _KINDS.items():
         words = words.replace(kind, name)
     return re.sub(r"a typing\.Literal\[(.*?)\]", r"one of \1", words)

@@ -146,11 +146,11 @@ def _best_on_held_out_bags(bags: Bags, random_state: int) -> DefaultMethod:
 def _describe_scores(found: Comparison) -> str:
     """The scores of the methods, and why some have none."""
     scores = {_short_name(result): result.score for result in found.results if result.score is not None}
-    told = ", ".join(f"{name} {score:.3f}" for name, score in scores.items() if name != OVERALL)
+    listed = ", ".join(f"{name} {score:.3f}" for name, score in scores.items() if name != OVERALL)
     failed = "".join(
         f"; {_short_name(result)} failed: {result.failed}" for result in found.results if result.failed
     )
-    return f"it matches held-out bags best: cross-entropy {told}, overall shares {scores[OVERALL]:.3f}{failed}"
+    return f"it matches held-out bags best: cross-entropy {listed}, overall shares {scores[OVERALL]:.3f}{failed}"
 
 
 def _short_name(result: Result) -> str:

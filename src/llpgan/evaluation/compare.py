@@ -121,8 +121,8 @@ def name_method(method: LLPClassifier) -> str:
     """
     usual = {name: parameter.default for name, parameter in signature(type(method)).parameters.items()}
     settings = {name: value for name, value in method.get_params(deep=False).items() if value != usual.get(name)}
-    told = ", ".join(f"{name}={getattr(value, '__name__', repr(value))}" for name, value in settings.items())
-    return type(method).__name__ + (f"({remove_addresses(' '.join(told.split()))})" if told else "")
+    listed = ", ".join(f"{name}={getattr(value, '__name__', repr(value))}" for name, value in settings.items())
+    return type(method).__name__ + (f"({remove_addresses(' '.join(listed.split()))})" if listed else "")
 
 
 def simplicity(method: LLPClassifier) -> int:

@@ -165,15 +165,15 @@ def rows_in_memory(n_bags: int, row_bytes: int) -> int:
 def write_rows(folder: Path, blocks: Iterable[Block], starts: Index, n_rows: int) -> Index:
     """Write each instance, and its weight if it has one, to the place of its bag; return where each bag ends."""
     with ExitStack() as stack:
-        rows = stack.enter_context(SortingWriter(folder / INSTANCES, starts, n_rows))
-        beside = None
+        row_writer = stack.enter_context(SortingWriter(folder / INSTANCES, starts, n_rows))
+        weight_writer = None
         for positions, instances, weights in blocks:
-            rows.add(instances, positions)
+            row_writer.add(instances, positions)
             if weights is not None:
-                if beside is None:
-                    beside = stack.enter_context(SortingWriter(folder / WEIGHTS, starts, n_rows))
-                beside.add(weights, positions)
-    return rows.next_row
+                if weight_writer is None:
+                    weight_writer = stack.enter_context(SortingWriter(folder / WEIGHTS, starts, n_rows))
+                weight_writer.add(weights, positions)
+    return row_writer.next_row
 
 
 class Part(NamedTuple):

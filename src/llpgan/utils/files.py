@@ -309,8 +309,8 @@ class FolderKind:
         content = sealed_content(folder / self.mark)
         if content is None:
             return ()
-        told = content.get("pages", self.pages)
-        pages = [name for name in told if Path(str(name)).name == name] if isinstance(told, list | tuple) else []
+        names = content.get("pages", self.pages)
+        pages = [name for name in names if Path(str(name)).name == name] if isinstance(names, list | tuple) else []
         return (*pages, *self.files, self.mark)
 
     def refuse_other(self, folder: Path) -> None:

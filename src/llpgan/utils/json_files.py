@@ -130,9 +130,9 @@ def refuse_misfit(kind: Any, values: Mapping[str, Any]) -> None:
     for name, value in values.items():
         if not matches(value, hints[name]):
             hint = hints[name]
-            told = hint.__name__ if isinstance(hint, type) and not get_args(hint) else str(hint)
+            type_name = hint.__name__ if isinstance(hint, type) and not get_args(hint) else str(hint)
             text = repr(value)
-            raise ValueError(f"{name} should be {told}, not {text if len(text) <= 60 else f'{text[:60]}...'}")
+            raise ValueError(f"{name} should be {type_name}, not {text if len(text) <= 60 else f'{text[:60]}...'}")
 
 
 def matches(value: Any, hint: Any) -> bool:
