@@ -15,7 +15,7 @@ from sklearn.utils._param_validation import Interval
 from llpgan.bags import Bags
 from llpgan.bags.fit_warnings import collect_trial_warnings, reason_uninformative
 from llpgan.methods.bag_boosting import BagBoosting, differ_by_chance
-from llpgan.methods.bag_logistic import BagLogistic, find_steps
+from llpgan.methods.bag_logistic import BagLogistic, count_splits, find_steps
 from llpgan.methods.base import LLPClassifier
 from llpgan.methods.boosting import bag_losses
 from llpgan.methods.refinement import mixture_weights
@@ -29,7 +29,7 @@ _FEWEST_BAGS = 10  # for trees, under covariate shift
 _FOR_FEW_BAGS = {"n_resamples": 20, "tol": 1e-3}  # a search that ends early does not get to their noise
 _TREES_UNDER_LABEL_SHIFT = 2 / 3
 _TREES_IN_FEW_RANDOM_BAGS = 1 / 5  # held-out bags cannot tell that trees find little in them
-_COST_OF_REFINEMENT = 150  # resamples that take as long, on few and on many bags
+_COST_OF_REFINEMENT = 150  # resamples that take as long as that of a split, on few and on many bags
 _FEWEST_TO_REFINE = 20  # resamples
 _ADDITIVE = {"n_steps": 3, "n_resamples": 50}  # of the linear model whose scores rise and fall with a column
 _FEW_BAGS = 30  # in which, if they are random, trees find little
@@ -251,8 +251,9 @@ def _fit_in_time(
         n_possible = clock(lambda: int(_TIMED_RESAMPLES * max(0.0, remaining) / timed[1]))
         if n_possible <= _TIMED_RESAMPLES:
             return timed
-        if linear.refine and n_possible >= _FEWEST_TO_REFINE + _COST_OF_REFINEMENT:
-            n_possible -= _COST_OF_REFINEMENT
+        n_each = n_possible // count_splits(bags) - _COST_OF_REFINEMENT
+        if linear.refine and n_each >= _FEWEST_TO_REFINE:
+            n_possible = n_each
         else:
             linear.set_params(refine=False)
         linear.set_params(n_resamples=min(linear.n_resamples, n_possible), time_limit=remaining)

@@ -6,6 +6,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from numbers import Integral, Real
 from typing import ClassVar, Self
 
@@ -29,7 +30,7 @@ from llpgan.methods.linear import (
     principal_components,
     sum_over_blocks,
 )
-from llpgan.methods.refinement import Refinement, choose_refined, refine_linear
+from llpgan.methods.refinement import MANY_BAGS, Refined, Refinement, choose_refined, refine_linear
 from llpgan.utils.arrays import Array
 from llpgan.utils.workers import find_workers, train_together
 
@@ -109,6 +110,7 @@ _ROWS_AT_ONCE = 2**12  # of predictions
 _ROWS_FOR_STEPS = 20_000
 _ANY_SUM = 0.01  # proportions were checked before
 _N_PARTS, _FEWEST_BAGS = 5, 10  # of bags that are held out, and the bags that there must be for it
+_SPLITS_OF_FEW = 3  # into parts: which bags are held out together decides much if there are few
 _SHARE_FOR_STARTS = 0.5  # of the time limit, before refinement
 _LEAST_SECONDS = 1e-3
 _FAR = 1e8  # limits from zero, where nothing changes any more
@@ -151,7 +153,8 @@ class BagLogistic(ClassicalClassifier):
     refine : bool, Refinement or sequence of Refinement, default=False
         Whether to refine the classifiers. True means that held-out bags choose: one refinement if it is clearly
         better, else the mean of the classifiers with and without refinements, with weights that match these bags.
-        This needs at least ten bags. A ``Refinement`` is used in any case; of several, the
+        This needs at least ten bags; fewer than 200 are split into held-out parts three times, and the results are
+        averaged. A ``Refinement`` is used in any case; of several, the
         best on held-out bags if it is better at all.
     time_limit : float, default=None
         The number of seconds after which no further step of a search ends. The classifiers are then those that the
@@ -169,8 +172,8 @@ class BagLogistic(ClassicalClassifier):
     weights_ : ndarray of shape (n_models,) or None
         The weight of each classifier in the mean of probabilities. None means that all count the same.
     refinement_ : Refinement, tuple of Refinement or None
-        The refinement that was used. A tuple means that classifiers without refinement were averaged with those of
-        each refinement.
+        The refinement that was used. A tuple means that several were used and their classifiers averaged, or
+        averaged with the classifiers without refinement.
     held_out_means_ : ndarray of shape (n_bags, n_classes)
         The mean prediction of each training bag by classifiers that have not seen it. NaN if all have.
     is_out_of_time_ : bool
@@ -242,6 +245,7 @@ class BagLogistic(ClassicalClassifier):
             raise ValueError(f"refine must be True, False, a Refinement or several of them, got {self.refine!r}")
         deadline = np.inf if self.time_limit is None else time.perf_counter() + self.time_limit
         bags = self._start(bags)
+        self.is_out_of_time_ = False
         self._learn_scales(bags)
         self._learn_steps(bags)
         if self.n_components is not None and np.prod(bags.instances.shape[1:]) > self.n_components:
@@ -277,6 +281,29 @@ class BagLogistic(ClassicalClassifier):
     def _fit_refined(
         self, bags: Bags, blocks: list[BagBlock], random: np.random.RandomState, deadline: float
     ) -> None:
+        """Average the classifiers of several splits of few bags into held-out parts, or take those of one."""
+        n_splits = count_splits(bags) if isinstance(self.refine, bool | np.bool_) else 1
+        found = []
+        for number in range(n_splits):
+            now = time.perf_counter()
+            found.append(self._refine_split(bags, blocks, random, now + (deadline - now) / (n_splits - number)))
+        self.held_out_means_ = np.mean([one.held_out_means for one in found], axis=0)
+        self.refinement_ = found[0].refinement
+        if any(one.refinement != self.refinement_ for one in found):
+            each = [one.refinement for one in found]
+            tuples = [one if isinstance(one, tuple) else (one,) for one in each if one is not None]
+            self.refinement_ = tuple(dict.fromkeys(chain(*tuples)))
+        shares = [1 / len(one.points) if one.weights is None else one.weights for one in found]
+        weights = np.concatenate(
+            [np.broadcast_to(share, len(one.points)) for share, one in zip(shares, found, strict=True)]
+        )
+        self._keep(
+            np.concatenate([one.points for one in found]), weights / n_splits if np.ptp(weights) > 0 else None
+        )
+
+    def _refine_split(
+        self, bags: Bags, blocks: list[BagBlock], random: np.random.RandomState, deadline: float
+    ) -> Refined:
         """Average classifiers that were refined without a part of the bags each, and one that has seen all."""
         parts = [np.sort(part) for part in np.array_split(random.permutation(bags.n_bags), _N_PARTS)]
         n_each = max(1, -(-self.n_resamples // _N_PARTS))
@@ -290,16 +317,8 @@ class BagLogistic(ClassicalClassifier):
         now = time.perf_counter()
         points = self._solve(bags, blocks, draws, now + _SHARE_FOR_STARTS * (deadline - now))
         starts = points.reshape(_N_PARTS, -1, *points.shape[1:])
-        refined = choose_refined(
-            bags,
-            blocks,
-            starts,
-            parts,
-            None if isinstance(self.refine, bool | np.bool_) else self.refine,
-            deadline,
-        )
-        self.refinement_, self.held_out_means_ = refined.refinement, refined.held_out_means
-        self._keep(refined.points, refined.weights)
+        given = None if isinstance(self.refine, bool | np.bool_) else self.refine
+        return choose_refined(bags, blocks, starts, parts, given, deadline)
 
     def _keep(self, points: Array, weights: Array | None) -> None:
         self.weights_ = weights
@@ -314,13 +333,14 @@ class BagLogistic(ClassicalClassifier):
         rows = find_workers().largest(np.array([max(block.sizes.sum() for block in blocks)]))[0]
         largest = int(rows) + _MEMORY_IN_ROWS * n_features
         at_once = max(1, _NUMBERS_AT_ONCE // (n_outputs * largest))
-        points, self.is_out_of_time_ = np.zeros((len(draws), n_outputs * (n_features + 1))), False
+        points = np.zeros((len(draws), n_outputs * (n_features + 1)))
         for first in range(0, len(draws), at_once):
             some, now = slice(first, first + at_once), time.perf_counter()
             until = now + (deadline - now) * min(1.0, at_once / (len(draws) - first))
             loss = BagCrossEntropies(bags, blocks, weights[some], 1 / (self.C * total))
             found = minimize_side_by_side(loss, points[some], tol=self.tol, deadline=until)
-            points[some], self.is_out_of_time_ = found.points, self.is_out_of_time_ or found.is_out_of_time
+            points[some] = found.points
+            self.is_out_of_time_ |= found.is_out_of_time
         return points.reshape(len(draws), n_outputs, -1)
 
     def _fit_components(self, bags: Bags, n_components: int, deadline: float) -> None:
@@ -384,6 +404,11 @@ class BagLogistic(ClassicalClassifier):
         if len(self.classes_) == 2:
             found[:, 0] = 1 - found[:, 1]
         return found
+
+
+def count_splits(bags: Bags) -> int:
+    """Count how often the bags are split into held-out parts if these choose a refinement."""
+    return _SPLITS_OF_FEW if bags.n_bags < MANY_BAGS else 1
 
 
 def find_steps(bags: Bags, columns_of: FeaturesOf, n_steps: int) -> Steps:

@@ -47,7 +47,7 @@ _TOL = 1e-5  # the largest slope that counts as zero
 _ROWS = 4096  # on which classifiers are compared
 _TEMPERATURES = (1.0, 1.5, 2.0, 3.0, 4.0, 6.0)
 _CLEARLY, _HARDLY = 2.0, 1.0  # standard errors by which held-out bags are predicted better, or worse
-_MANY_BAGS, _FIRST_PARTS = 200, 2  # bags from which so many of the parts decide
+MANY_BAGS, _FIRST_PARTS = 200, 2  # bags from which so many of the parts decide
 _CLOSER = 0.05  # the least gain of rank correlation between classifiers that have seen different bags
 _CORRELATION = 0.1  # of rows in a bag beyond what a model explains: a bag of m counts as m / (1 + 0.1 (m − 1))
 _STEPS, _STILL = 1000, 1e-7  # of the search for weights, and the change that ends it
@@ -276,7 +276,7 @@ def choose_refined(
     each = np.concatenate([starts.mean(axis=1), starts.mean(axis=(0, 1))[None]])
     is_given, least = isinstance(candidates, Refinement), _CLEARLY if candidates is None else 0.0
     tried = [candidates] if isinstance(candidates, Refinement) else candidates or CANDIDATES
-    n_first = _FIRST_PARTS if bags.n_bags >= _MANY_BAGS and len(tried) > 1 else len(each)
+    n_first = _FIRST_PARTS if bags.n_bags >= MANY_BAGS and len(tried) > 1 else len(each)
     now = time.perf_counter()
     until = deadline if n_first == len(each) else now + (deadline - now) / 2
     first = refine_linear(bags, blocks, each[:n_first], held_out[:n_first], tried, until)
