@@ -228,8 +228,8 @@ def test_a_table_with_one_row_per_bag_and_class_is_offered_and_read(tmp_path):
 def test_a_single_share_has_a_complement():
     with pytest.warns(UserWarning, match="has the share of one class, 'yes'; the others are called 'not yes'"):
         bags = Bags.from_tables(PEOPLE, {"state": ["Iowa", "Ohio"], "yes": [0.8, 0.5]}, bag="state")
-    assert bags.classes.tolist() == ["yes", "not yes"]
-    np.testing.assert_allclose(bags.proportions, [[0.8, 0.2], [0.5, 0.5]])
+    assert bags.classes.tolist() == ["not yes", "yes"]  # so that a label of 1 means yes
+    np.testing.assert_allclose(bags.proportions, [[0.2, 0.8], [0.5, 0.5]])
 
 
 def test_tables_of_other_formats_are_read(tmp_path):

@@ -175,7 +175,7 @@ def compare(
         model, seconds = train_method(found.methods[chosen], bags, random_state)
         story = None
         if report:
-            labels = read_labels(kept, tables.get("label"), model, label_names)
+            labels = read_labels(kept, tables.get("label"), model, bags, label_names)
             origin = describe_origin(data, bags, tables)
             story = collect_fit_report(model, bags, data, labels, origin, table=kept)
         save(model, folder / "model", overwrite=overwrite, pages=saved_pages(model, story))

@@ -1,5 +1,6 @@
 """``llpgan fit``, ``llpgan pairs`` and ``llpgan store``."""
 
+import re
 import time
 import warnings
 from collections.abc import Mapping, Sequence
@@ -85,13 +86,41 @@ def _match_values(found: Array, classes: Array, column: str, names: Sequence[str
     if all(text in place for text in texts):
         return [place[text] for text in texts]
     if not names and found.dtype.kind in "biuf" and set(found.tolist()) <= set(range(len(classes))):
-        said = ", ".join(f"{value:g} as {classes[int(value)]}" for value in found.astype(float))
+        order = _order_of_numbers(column, list(place))
+        said = ", ".join(f"{value:g} as {classes[order[int(value)]]}" for value in found.astype(float))
         warnings.warn(f"column {column!r}: reading {said}", stacklevel=4)
-        return [int(value) for value in found]
+        return [order[int(value)] for value in found]
     raise ValueError(
         f"column {column!r} has the values {texts}, but the classes are {list(place)}: name the class of each "
         f"value, in the order of the values (label_names)"
     )
+
+
+def _order_of_numbers(column: str, classes: Sequence[str]) -> list[int]:
+    """The class of each number: in their order, but of two classes the one that the column is named after is 1.
+
+    >>> _order_of_numbers("is_sick", ["sick", "healthy"]), _order_of_numbers("y", ["sick", "healthy"])
+    ([1, 0], [0, 1])
+    """
+    words = [set(re.findall(r"[^\W_]+", name.casefold())) for name in (column, *classes)]
+    named = [bool(each) and (each <= words[0] or words[0] <= each) for each in words[1:]]
+    return [1, 0] if named == [True, False] else list(range(len(classes)))
+
+
+def _warn_of_swapped_labels(labels: Array, bags: Bags, column: str) -> None:
+    """Say so if the labels of two classes contradict the proportions, and would agree the other way round."""
+    if bags.n_classes != 2 or bags.share_constraints is not None:
+        return
+    of_second = bags.means((labels == bags.classes[1]).astype(float)[:, None])[:, 0]
+    given, weights = bags.proportions[:, 1], bags.totals / bags.totals.sum()
+    gap, swapped = weights @ np.abs(of_second - given), weights @ np.abs(1 - of_second - given)
+    if swapped < gap / 2:
+        warnings.warn(
+            f"column {column!r} contradicts the proportions of the bags: they differ by {100 * gap:.0f} points on "
+            f"average, and by {100 * swapped:.0f} if its values mean the other class: "
+            "name the class of each value, in the order of the values (label_names)",
+            stacklevel=3,
+        )
 
 
 #: The options of a command with a model that describe the tables of bags.
@@ -292,7 +321,7 @@ def fit(
             return model
         story = None
         if report:
-            labels = read_labels(kept, tables.get("label"), model, label_names)
+            labels = read_labels(kept, tables.get("label"), model, bags, label_names)
             held_out_labels = None
             if labels is not None and held_out is not None:
                 held_out_labels = np.delete(labels, rows)
@@ -490,16 +519,18 @@ def _read_some_bags(bags: Bags) -> Bags:
 
 
 def read_labels(
-    rows: Rows | None, label: str | None, model: LLPClassifier, names: Sequence[str] = ()
+    rows: Rows | None, label: str | None, model: LLPClassifier, bags: Bags, names: Sequence[str] = ()
 ) -> Array | None:
-    """The classes of all rows, where a column tells them: to judge a model by, not to train it."""
+    """The classes of all rows of the bags, if a column has them: to evaluate a model, not to train it."""
     if label is None or rows is None:
         return None
     try:
-        return labels_as_classes(label_values(rows, label), model.classes_, label, names)
+        labels = labels_as_classes(label_values(rows, label), model.classes_, label, names)
     except ValueError as error:
         warnings.warn(f"the report does not judge by labels: {error}", stacklevel=2)
         return None
+    _warn_of_swapped_labels(labels, bags, label)
+    return labels
 
 
 def describe_bags(bags: Bags) -> str:

@@ -241,14 +241,17 @@ def _refuse_long(table: pa.Table, others: Sequence[str], file: str) -> None:
 
 
 def _add_complement(table: pa.Table, name: str, file: str, classes: Sequence[Hashable] | None) -> pa.Table:
-    """Add the share of the other of two classes, which may be known, to a table of one share."""
+    """Add the share of the other of two classes, which may be known, before the one share of a table.
+
+    The named class is then the second, so that a label of 1 means it and 0 means the other.
+    """
     shares = as_numbers(name, table[name])
     if not ((shares >= 0) & (shares <= 1)).all() or (shares == 1).all():
         return table
     known = [str(each) for each in classes or ()]
     other = next(each for each in known if each != name) if len(known) == 2 and name in known else f"not {name}"
     warn_user(f"{file} has the share of one class, {name!r}; the others are called {other!r}")
-    return table.append_column(other, pa.array(1 - shares))
+    return table.add_column(table.column_names.index(name), other, pa.array(1 - shares))
 
 
 def _refuse_total(numbers: ShareArray, classes: Sequence[Hashable], file: str) -> None:
