@@ -2,6 +2,7 @@
 
 import os
 import re
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -230,6 +231,28 @@ def test_a_single_share_has_a_complement():
         bags = Bags.from_tables(PEOPLE, {"state": ["Iowa", "Ohio"], "yes": [0.8, 0.5]}, bag="state")
     assert bags.classes.tolist() == ["not yes", "yes"]  # so that a label of 1 means yes
     np.testing.assert_allclose(bags.proportions, [[0.2, 0.8], [0.5, 0.5]])
+
+
+@pytest.mark.parametrize("total", ["total", "N"])
+def test_counts_of_one_class_beside_a_total_have_a_complement(total):
+    """Not two classes, of which one would be the total."""
+    counts = {"state": ["Iowa", "Ohio"], "yes": [4, 1], total: [5, 2]}
+    with pytest.warns(UserWarning, match=f"'{total}' is read as the count of all; those that are not 'yes' are"):
+        bags = Bags.from_tables(PEOPLE, counts=counts, bag="state")
+    assert bags.classes.tolist() == ["not yes", "yes"]
+    np.testing.assert_allclose(bags.proportions, [[0.2, 0.8], [0.5, 0.5]])
+    with pytest.warns(UserWarning, match="are called 'no'"):
+        named = Bags.from_tables(PEOPLE, counts=counts, bag="state", classes=["no", "yes"])
+    np.testing.assert_allclose(named.proportions, bags.proportions)
+
+
+def test_numbers_of_rows_are_no_class():
+    sizes = dict(Counter(PEOPLE["state"]))
+    counts = {"state": [*sizes], "yes": [1, 1], "residents": [*sizes.values()]}
+    with pytest.raises(
+        ValueError, match="column 'residents' is the number of rows in every bag, so it is not a class"
+    ):
+        Bags.from_tables(PEOPLE, counts=counts, bag="state")
 
 
 def test_tables_of_other_formats_are_read(tmp_path):

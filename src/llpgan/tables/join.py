@@ -35,7 +35,7 @@ from llpgan.utils.messages import and_more, did_you_mean, warn_user
 
 Index = NDArray[np.int64]
 ShareArray = NDArray[np.float64]
-_TOTALS = {"all", "n", "sum", "total"}
+_TOTALS = {"all", "n", "size", "sum", "total", "totals"}
 _MISSING_IN_CSV = " (?, NA, N/A, null, None and NaN also count as missing: write such a name in another way)"
 
 
@@ -248,10 +248,42 @@ def _add_complement(table: pa.Table, name: str, file: str, classes: Sequence[Has
     shares = as_numbers(name, table[name])
     if not ((shares >= 0) & (shares <= 1)).all() or (shares == 1).all():
         return table
-    known = [str(each) for each in classes or ()]
-    other = next(each for each in known if each != name) if len(known) == 2 and name in known else f"not {name}"
+    other = _name_others(name, classes)
     warn_user(f"{file} has the share of one class, {name!r}; the others are called {other!r}")
     return table.add_column(table.column_names.index(name), other, pa.array(1 - shares))
+
+
+def _subtract_from_total(
+    table: pa.Table, names: Sequence[str], file: str, classes: Sequence[Hashable] | None
+) -> pa.Table:
+    """Replace the total of two classes by the count of the one that has no column, before the other."""
+    totals = [name for name in names if name.casefold() in _TOTALS]
+    if len(totals) != 1:
+        return table
+    (total,), (name,) = totals, [name for name in names if name not in totals]
+    rest = as_numbers(total, table[total]) - as_numbers(name, table[name])
+    if not (rest >= 0).all():
+        return table
+    other = _name_others(name, classes)
+    warn_user(f"{file}: {total!r} is read as the count of all; those that are not {name!r} are called {other!r}")
+    without = table.drop_columns([total])
+    return without.add_column(without.column_names.index(name), other, pa.array(rest))
+
+
+def _name_others(name: str, classes: Sequence[Hashable] | None) -> str:
+    """The other of two classes, if they are known."""
+    known = [str(each) for each in classes or ()]
+    return next(each for each in known if each != name) if len(known) == 2 and name in known else f"not {name}"
+
+
+def _refuse_size(counts: ShareArray, classes: Sequence[Hashable], sizes: NDArray[Any], file: str) -> None:
+    """Refuse a column of two that is the number of rows in every bag, so it is not a class."""
+    for column, name in enumerate(classes):
+        if len(classes) == 2 and counts[:, 1 - column].all() and np.array_equal(counts[:, column], sizes):
+            raise ValueError(
+                f"{file}: column {name!r} is the number of rows in every bag, so it is not a class: call it "
+                "'total', or give the counts of both classes"
+            )
 
 
 def _refuse_total(numbers: ShareArray, classes: Sequence[Hashable], file: str) -> None:
@@ -456,9 +488,11 @@ def _read_bag_table(given: Any, what: str, bag: Sequence[str], text: Sequence[st
             is_wide = classes is not None and {*map(str, classes)} <= {*others}
             if len(others) == 2 and not is_wide:
                 _refuse_long(table, others, file)
-            if len(others) == 1 and what == "proportions" and not (spec.partial or spec.within):
-                with naming_source(file):
+            with naming_source(file):
+                if len(others) == 1 and what == "proportions" and not (spec.partial or spec.within):
                     table = _add_complement(table, others[0], file, classes)
+                if len(others) == 2 and what == "counts" and not is_wide:
+                    table = _subtract_from_total(table, others, file, classes)
         return BagTable.from_table(table, bag, classes, file, names)
 
 
@@ -539,6 +573,7 @@ def shares_from_tables(
             warn_user(f"{first.file}: the proportions of each bag sum to 100, and are read as percentages")
             rows["proportions"] = given / 100
     if "counts" in rows:
+        _refuse_size(rows["counts"], first.classes, sizes, first.file)
         rows["proportions"] = shares_from_counts_table(first, rows.pop("counts"), bag_ids, within=spec.within)
     classes = check_class_names(list(first.classes), "classes")
     if rows.keys() == {"proportions"} and not (spec.partial or spec.within or spec.proportions_sd is not None):
