@@ -71,7 +71,7 @@ def run() -> list[Row]:
         "AUC (%) by labels: of the best of seven methods (MeanMap, LaplacianMeanMap, "
         "AlternatingMeanMap, InvCal, BagLogistic, BagBoosting, and DLLP with few epochs), which only labels can "
         "tell, of the one that `compare` chooses by the cross-entropy of held-out bags (5 folds; AutoLLP if it is "
-        f"within one standard error), and of AutoLLP.{describe_earlier_rows(rows)} "
+        f"within two standard errors), and of AutoLLP.{describe_earlier_rows(rows)} "
         f"To learn from: all training digits, 3,000 rows of Adult, {N_ROWS:,} of the published ways of making "
         "bags of it and of the last problems, every third person of the election. Made from "
         "`table_regret.jsonl`.\n\n"

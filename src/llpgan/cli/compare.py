@@ -100,7 +100,7 @@ def compare(
         The score of held-out bags: cross_entropy, total_variation or hard_total_variation.
     prefer_simple : bool, default=False
         Select the simplest method within one standard error of the best. Otherwise AutoLLP is selected if it is
-        that close to the best, else the best.
+        within two of the best, else the best.
     random_state : int, default=0
         The seed of folds and methods. The same seed gives the same folds, scores and model.
     n_jobs : int, default=1

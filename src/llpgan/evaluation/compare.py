@@ -63,6 +63,7 @@ QUICK = ("MeanMap", "LaplacianMeanMap", "InvCal", "BagLogistic", "BagBoosting", 
 #: The default for tables, which itself weighs methods by held-out bags: it is selected if it is close to the best.
 PREFERRED = "AutoLLP"
 OVERALL = "overall shares"
+_CLEARLY = 2.0  # standard errors by which another method must be better than the preferred one
 
 
 class OverallShares(LLPClassifier):
@@ -373,13 +374,13 @@ class Comparison:
     def chosen(self) -> str:
         """The name of the selected method.
 
-        AutoLLP if it is within one standard error of the best, bag by bag, else the best; with ``prefer_simple``
+        AutoLLP if it is within two standard errors of the best, bag by bag, else the best; with ``prefer_simple``
         the simplest close to it.
         """
         if self.prefer_simple:
             return self.simplest
         defaults = (name for name, method in self.methods.items() if type(method).__name__ == PREFERRED)
-        return next(filter(self.is_near, defaults), self.best)
+        return next((name for name in defaults if self.is_near(name, _CLEARLY)), self.best)
 
     @property
     def simplest(self) -> str:
@@ -413,13 +414,15 @@ class Comparison:
         model: LLPClassifier = clone(self.methods[self.chosen])
         return model.fit_bags(bags)
 
-    def is_near(self, name: str) -> bool:
-        """Return whether a method is within one standard error of the best.
+    def is_near(self, name: str, n_errors: float = 1.0) -> bool:
+        """Return whether a method is within some standard errors of the best.
 
         Parameters
         ----------
         name : str
             The name of the method.
+        n_errors : float, default=1.0
+            The number of standard errors.
 
         Returns
         -------
@@ -430,7 +433,7 @@ class Comparison:
         if name not in self._by_bag:
             return False
         rise, error = self._compare_pair(name, best)
-        return rise <= error
+        return rise <= n_errors * error
 
     def to_frame(self) -> Any:
         """The results as a pandas frame: one row per method, the best first.
@@ -594,7 +597,7 @@ def compare(
     prefer_simple : bool, default=False
         Whether to select the simplest method within one standard error of the best, which is faster and easier to
         explain, but often less accurate if bags are few and the standard error is large. Otherwise AutoLLP is
-        selected if it is compared and within one standard error of the best, and else the best.
+        selected if it is compared and within two standard errors of the best, and else the best.
     random_state : int, default=0
         The seed of the folds, and of methods that have none of their own.
     n_jobs : int, default=1
