@@ -56,7 +56,7 @@ def prepare(folder):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_the_page_runs_as_it_is_printed(page, tmp_path, monkeypatch):
+def test_the_page_runs_as_it_is_printed(page, quick_parts, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     prepare(tmp_path)
     names = {"__name__": "__main__"}

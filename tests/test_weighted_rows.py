@@ -113,7 +113,7 @@ QUICK = {"epochs": 1, "n_resamples": 1, "n_models": 2, "calibrate": False}
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_every_method_takes_weights_or_says_that_it_cannot(name, weighted_and_repeated):
+def test_every_method_takes_weights_or_says_that_it_cannot(name, weighted_and_repeated, quick_parts):
     method = estimator_class(name)()
     method.set_params(**{setting: value for setting, value in QUICK.items() if setting in method.get_params()})
     if method.takes_weights:
@@ -458,7 +458,7 @@ def test_weights_of_zero_and_one_leave_a_random_sample(three_forms):
 
 @pytest.mark.parametrize("name", [name for name in METHODS if estimator_class(name).takes_weights])
 @pytest.mark.filterwarnings("ignore")
-def test_a_row_of_weight_zero_is_absent_for_every_method(name, three_forms):
+def test_a_row_of_weight_zero_is_absent_for_every_method(name, three_forms, quick_parts):
     (weighted, _), (kept, _), _ = three_forms
     method = estimator_class(name)()
     settings = {"random_state": 0, **QUICK}
@@ -529,6 +529,7 @@ def test_trees_split_weighted_rows_where_they_split_repeated_ones(rng):
         slope = slope - 0.3 * np.array([slope[leaves == leaf].mean() for leaf in range(4)])[leaves]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["BagBoosting", "AutoLLP"])
 @pytest.mark.filterwarnings("ignore")
 def test_trees_of_weighted_rows_are_nearer_to_those_of_repeated_rows_than_without_weights(name):

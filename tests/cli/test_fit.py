@@ -26,7 +26,7 @@ def files(tmp_path, monkeypatch, rng):
     (tmp_path / "towns.csv").write_text("town,no,yes\n" + "\n".join(lines) + "\n")
 
 
-def test_it_says_which_method_it_takes_and_how_well_it_meets_the_bags(capsys):
+def test_it_says_which_method_it_takes_and_how_well_it_matches_the_bags(quick_parts, capsys):
     assert main.main(FIT) == 0
     said = capsys.readouterr().err
     assert "Using AutoLLP: the default for tables" in said

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 
 import numpy as np
@@ -190,27 +191,43 @@ def test_of_several_at_once_one_wins_and_the_others_say_so(command, files):
         assert len(Path("predictions.csv").read_text().splitlines()) == 201
 
 
-FULL = [["--help"], ["fit", "--help"], [*EVALUATE], ["inspect", "people.csv", *TABLES, "--curve", "false"]]
+FULL = [["fit", "--help"], [*EVALUATE], ["inspect", "people.csv", *TABLES, "--curve", "false"]]
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device")
-@pytest.mark.parametrize("words", FULL, ids=lambda words: " ".join(words[:2]))
-def test_output_to_a_full_device_is_one_line(words, files):
-    with open("/dev/full", "w") as full:  # noqa: PTH123, a device
-        done = subprocess.run(
-            [sys.executable, "-m", "llpgan", *words], stdout=full, stderr=subprocess.PIPE, text=True, check=False
-        )
-    assert done.returncode == 1
-    *notes, said = done.stderr.splitlines()
+@contextmanager
+def full_output():
+    """Let the output be a device without space."""
+    if not Path("/dev/full").exists():
+        pytest.skip("there is no full device")
+    with open("/dev/full", "w") as device, redirect_stdout(device):  # noqa: PTH123, a device
+        yield device
+
+
+def check_that_it_is_full(exit_code, errors):
+    assert exit_code == 1
+    *notes, said = errors.splitlines()
     assert said == "llpgan: error: the output cannot be written: No space left on device"
     assert all(line.startswith("note: ") for line in notes)
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device")
+@pytest.mark.parametrize("words", FULL, ids=lambda words: " ".join(words[:2]))
+def test_output_to_a_full_device_is_one_line(words, files, capsys):
+    with full_output():
+        exit_code = main.main(words)
+    check_that_it_is_full(exit_code, capsys.readouterr().err)
+
+
+def test_a_process_with_a_full_output_ends_with_one_line():
+    command = [sys.executable, "-m", "llpgan", "--help"]
+    with full_output() as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    check_that_it_is_full(done.returncode, done.stderr)
+
+
 @pytest.mark.parametrize("words", [[*FIT, "--out", "other"], PREDICT], ids=lambda words: words[0])
 def test_commands_that_print_nothing_need_no_output(words, files):
-    with open("/dev/full", "w") as full:  # noqa: PTH123, a device
-        subprocess.run([sys.executable, "-m", "llpgan", *words], stdout=full, check=True)
+    with full_output():
+        assert main.main(words) == 0
 
 
 @pytest.mark.parametrize("words", [EVALUATE, ["inspect", "people.csv", *TABLES, "--curve", "false"]])

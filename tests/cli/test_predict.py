@@ -19,6 +19,7 @@ from llpgan.cli import predict as cli_predict
 from llpgan.tables.store import open_store
 
 PREDICT = ["predict", "model", "people"]
+ONE_AND_TWO = ["1", pytest.param("2", marks=pytest.mark.slow)]  # processes, which take seconds to start
 FILES = [f"part-0000{number}.parquet" for number in range(3)]
 
 
@@ -43,9 +44,10 @@ def read(folder):
     return pa.parquet.read_table(folder)
 
 
-def test_a_folder_has_the_predictions_of_one_file(people, capsys):
+@pytest.mark.parametrize("n_jobs", ONE_AND_TWO)
+def test_a_folder_has_the_predictions_of_one_file(n_jobs, people, capsys):
     assert main.main([*PREDICT, "--out", "one.parquet", "--keep", "id,state"]) == 0
-    assert main.main([*PREDICT, "--out", "many", "--keep", "id,state", "--n_jobs", "2"]) == 0
+    assert main.main([*PREDICT, "--out", "many", "--keep", "id,state", "--n_jobs", n_jobs]) == 0
     assert "saved many: 120 rows" in capsys.readouterr().err
     assert read("many").equals(pa.parquet.read_table("one.parquet"))
     assert sorted(path.name for path in Path("many").glob("*.parquet")) == FILES
@@ -151,10 +153,11 @@ def test_what_cannot_be_done_is_refused_in_one_line(people, capsys, words, said)
     assert sorted(people.iterdir()) == before
 
 
-def test_a_damaged_row_names_its_file(people, capsys):
+@pytest.mark.parametrize("n_jobs", ONE_AND_TWO)
+def test_a_damaged_row_names_its_file(n_jobs, people, capsys):
     table = pa.table({"id": ["a"], "age": [float("inf")], "zone": [1], "voted": [True]})
     pa.parquet.write_table(table, "people/state=Utah/part-1.parquet")
-    assert main.main([*PREDICT, "--out", "many", "--n_jobs", "2"]) == 1
+    assert main.main([*PREDICT, "--out", "many", "--n_jobs", n_jobs]) == 1
     assert "state=Utah/part-1.parquet: column 'age', row 0: inf is not a finite number" in capsys.readouterr().err
     assert not Path("many").exists()
 

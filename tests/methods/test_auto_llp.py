@@ -26,6 +26,16 @@ def label_shift():
     return Bags.from_labels(rng.normal(size=(2000, 2)) + labels[:, None], labels, groups)
 
 
+@pytest.fixture(scope="module")
+def of_label_shift(label_shift):
+    return AutoLLP(random_state=0).fit_bags(label_shift)
+
+
+@pytest.fixture(scope="module")
+def of_natural_bags():
+    return AutoLLP(random_state=0).fit_bags(natural_bags(30))
+
+
 def test_trees_count_for_more_where_they_match_held_out_bags_better(random_bags):
     model = AutoLLP(random_state=0).fit_bags(random_bags)
     assert [row["method"] for row in model.tried_] == ["BagBoosting", *LINEAR]
@@ -38,8 +48,8 @@ def test_trees_count_for_more_where_they_match_held_out_bags_better(random_bags)
     )
 
 
-def test_under_label_shift_trees_count_for_two_thirds(label_shift):
-    model = AutoLLP(random_state=0).fit_bags(label_shift)
+def test_under_label_shift_trees_count_for_two_thirds(label_shift, of_label_shift):
+    model = of_label_shift
     assert model.models_[0].bag_shift_ == "label"
     np.testing.assert_allclose(model.weights_, [2 / 3, 1 / 3])
     each = [part.predict_proba(label_shift.instances) for part in model.models_]
@@ -76,12 +86,11 @@ def test_the_linear_model_gets_the_time_that_is_left(label_shift, monkeypatch):
 
 
 @pytest.mark.parametrize("with_steps", [False, True])
-def test_saved_and_exported_models_predict_the_same(label_shift, tmp_path, with_steps):
+def test_saved_and_exported_models_predict_the_same(with_steps, tmp_path, request):
     onnxruntime = pytest.importorskip("onnxruntime")
-    bags = natural_bags(30) if with_steps else label_shift
-    model = AutoLLP(random_state=0).fit_bags(bags)
+    model = request.getfixturevalue("of_natural_bags" if with_steps else "of_label_shift")
     assert any(getattr(part, "n_steps", 0) for part in model.models_) == with_steps
-    rows = bags.instances
+    rows = natural_bags(30).instances[:, : model.n_features_in_]
     save(model, tmp_path / "model")
     loaded = load(tmp_path / "model")
     np.testing.assert_array_equal(loaded.predict_proba(rows), model.predict_proba(rows))
@@ -105,8 +114,8 @@ def natural_bags(n_bags):
     return Bags.from_labels(rows, labels, groups)
 
 
-def test_the_linear_model_is_refined_under_covariate_shift():
-    model = AutoLLP(random_state=0).fit_bags(natural_bags(30))
+def test_the_linear_model_is_refined_under_covariate_shift(of_natural_bags):
+    model = of_natural_bags
     all_features, few_features, linear, additive = model.models_
     assert all_features.max_features == 1.0
     assert few_features.max_features is None
@@ -128,7 +137,7 @@ def test_trees_count_for_a_fifth_where_few_random_bags_cannot_tell_methods_apart
     np.testing.assert_allclose(model.weights_, mixture_weights(bags, means, np.array([0.2, 0.4, 0.4])))
 
 
-def test_few_bags_and_columns_of_two_values_have_no_steps():
+def test_few_bags_and_columns_of_two_values_have_no_steps(quick_parts):
     bags = natural_bags(30)
     binary = Bags.from_arrays((bags.instances > 0).astype(float), bags.bag_index, bags.proportions)
     for without in (natural_bags(15), binary):  # three columns and nine steps need sixteen bags

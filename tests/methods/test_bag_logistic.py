@@ -128,6 +128,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="other allocators keep memory in their own ways")
 def test_a_search_does_not_ask_the_system_for_memory_again_and_again(tmp_path, rng):
     groups = np.arange(40_000) // 400

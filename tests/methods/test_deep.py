@@ -303,4 +303,4 @@ def test_tables_of_many_bags_have_fewer_epochs(shape, n_bags, settings, epochs):
 
 
 def test_without_a_number_of_epochs_the_usual_one_is_run(bags):
-    assert len(DLLP(random_state=0, bags_per_step=1, calibrate=False).fit_bags(bags).history_) == 100
+    assert len(DLLP(random_state=0, calibrate=False).fit_bags(bags.take_bags([0, 1])).history_) == 100

@@ -296,7 +296,7 @@ def test_refinements_that_match_held_out_bags_worse_are_left_out(rng, monkeypatc
 
 
 def test_of_many_bags_two_parts_choose_the_same_as_all(rng, monkeypatch):
-    bags = draw_bags(rng, 3, n_rows=960, size=8, distance=2.0)
+    bags = draw_bags(rng, 3, n_rows=480, size=8, distance=2.0)
     parts = np.array_split(rng.permutation(bags.n_bags), 5)
     starts = 0.3 * rng.normal(size=(5, 2, 3, 4))
     candidates = [Refinement(1.5, penalty=100.0), Refinement(1.5)]

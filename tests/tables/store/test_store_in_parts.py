@@ -17,6 +17,7 @@ from llpgan.cli import main
 from llpgan.tables import sorting
 from llpgan.tables.store import open_store, store_tables
 
+ONE_AND_TWO = [1, pytest.param(2, marks=pytest.mark.slow)]  # processes, which take seconds to start
 pytestmark = pytest.mark.filterwarnings("ignore:column", "ignore:left out", "ignore:.* are there already")
 
 
@@ -71,7 +72,6 @@ FORMS = {
 def test_parts_make_the_store_of_the_whole(form, parts, results, monkeypatch):
     options = FORMS[form](results)
     alone = store_tables("parts", "alone", **options)
-    assert content(store_tables("parts", "two", n_jobs=2, **options).instances.path.parent) == content("alone")
     monkeypatch.setattr(sorting, "_CELLS_A_PART", 10**9)
     whole = store_tables("parts", "whole", **options)
     assert whole.bag_ids == alone.bag_ids
@@ -83,6 +83,22 @@ def test_parts_make_the_store_of_the_whole(form, parts, results, monkeypatch):
     assert (whole.weights is None) == (alone.weights is None)
     assert whole.weights is None or np.array_equal(whole.weights, alone.weights)
     assert leftovers() == []
+
+
+CONTENT = {}  # of stores that were made at once, by form
+
+
+def content_at_once(form, results):
+    if form not in CONTENT:
+        CONTENT[form] = content(store_tables("parts", "alone", **FORMS[form](results)).instances.path.parent)
+    return CONTENT[form]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", FORMS)
+def test_two_processes_make_the_same_store(form, parts, results):
+    store_tables("parts", "two", n_jobs=2, **FORMS[form](results))
+    assert content("two") == content_at_once(form, results)
 
 
 def stop_at(function, n_calls, monkeypatch, calls):
@@ -102,7 +118,6 @@ def stop_at(function, n_calls, monkeypatch, calls):
 @pytest.mark.parametrize(("function", "n_calls"), [("summarize_part", 5), ("_sort_group", 2)])
 def test_it_goes_on_with_the_parts_that_are_missing(form, function, n_calls, parts, results, monkeypatch):
     options = FORMS[form](results)
-    store_tables("parts", "alone", **options)
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         stop_at(function, n_calls, patch, [])
         store_tables("parts", "store", **options)
@@ -118,7 +133,7 @@ def test_it_goes_on_with_the_parts_that_are_missing(form, function, n_calls, par
     n_groups = len(sorting._group_parts([sorting.Part(None, 500)] * 10, *rows_at_once("store")))
     assert n_groups > 3
     assert calls.count("_sort_group") == (n_groups if function == "summarize_part" else n_groups - 2)
-    assert content("store") == content("alone")
+    assert content("store") == content_at_once(form, results)
     assert leftovers() == []
 
 
@@ -149,6 +164,7 @@ def test_an_unfinished_store_of_other_inputs_is_refused(parts, results, monkeypa
     assert leftovers() == []
 
 
+@pytest.mark.slow
 def test_an_interruption_of_several_processes_is_said_in_one_line(parts, capsys, monkeypatch):
     def interrupt(*_):
         raise KeyboardInterrupt
@@ -168,15 +184,18 @@ def test_a_leak_is_found_in_parts(parts, people):
     assert leftovers() == []
 
 
-def test_wrong_data_leave_nothing(parts, people, results):
+@pytest.mark.parametrize("n_jobs", ONE_AND_TWO)
+def test_wrong_data_leave_nothing(n_jobs, parts, people, results):
     table = pa.parquet.read_table("parts/year=2002/x.parquet", partitioning=None)
     wrong = np.where(np.arange(1000) == 700, np.inf, table["age"].to_numpy())
     table = table.set_column(table.column_names.index("age"), "age", pa.array(wrong, from_pandas=False))
     pa.parquet.write_table(table, "parts/year=2002/x.parquet", row_group_size=500)
-    for n_jobs in (1, 2):
-        with pytest.raises(ValueError, match=r"parts: column 'age', row 4700: inf is not a finite number"):
-            store_tables("parts", "store", results, bag="state", n_jobs=n_jobs)
-        assert leftovers() == []
+    with pytest.raises(ValueError, match=r"parts: column 'age', row 4700: inf is not a finite number"):
+        store_tables("parts", "store", results, bag="state", n_jobs=n_jobs)
+    assert leftovers() == []
+
+
+def test_no_processes_are_refused(parts, results):
     with pytest.raises(ValueError, match="n_jobs must not be 0"):
         store_tables("parts", "store", results, bag="state", n_jobs=0)
 

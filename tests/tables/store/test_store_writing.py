@@ -311,6 +311,7 @@ store_tables("people.parquet", "store", "results.parquet", bag="state")
 """
 
 
+@pytest.mark.slow
 def test_a_build_that_is_killed_leaves_nothing_that_opens(files):
     assert subprocess.run([sys.executable, "-c", KILLED]).returncode == -9
     assert not Path("store").exists()
