@@ -10,8 +10,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, Trans
 from rich.table import Table
 
 from llpgan.cli.arguments import help_on_command, parse_arguments
-from llpgan.cli.console import make_console
-from llpgan.cli.main import make_visible
+from llpgan.cli.main import make_console, make_visible
 from llpgan.utils.messages import format_seconds
 from reproduction import costs
 from reproduction.cells import Cell

@@ -15,9 +15,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from llpgan.cli.console import make_console
 from llpgan.cli.fit import collect_fit_report
-from llpgan.cli.main import make_visible
+from llpgan.cli.main import make_console, make_visible
 from llpgan.cli.predict import write_tables
 from llpgan.data.bagging import into_bags, random_bags
 from llpgan.data.datasets import LABEL, PEOPLE, RESULTS, Election, load_digits, load_election

@@ -11,7 +11,6 @@ from rich.console import Console
 
 from llpgan.bags import Bags
 from llpgan.bags.on_disk import is_stored
-from llpgan.cli.console import make_console
 from llpgan.cli.fit import (
     collect_fit_report,
     describe_bags,
@@ -22,6 +21,7 @@ from llpgan.cli.fit import (
     summary_line,
     train_method,
 )
+from llpgan.cli.main import make_console
 from llpgan.cli.options import passes_on
 from llpgan.evaluation.compare import (
     OVERALL,

@@ -12,10 +12,9 @@ import pyarrow.csv
 from rich.table import Table
 
 from llpgan.bags import Bags
-from llpgan.cli.console import make_console
 from llpgan.cli.evaluate import score_on_bags
 from llpgan.cli.fit import BAG_OPTIONS, list_inputs, load_model, open_model_rows, read_instances
-from llpgan.cli.main import make_visible
+from llpgan.cli.main import make_console, make_visible
 from llpgan.cli.options import passes_on
 from llpgan.evaluation import MonitorReport, PredictionSets, read_history, suggest_labels
 from llpgan.evaluation import monitor as compare_with_reference

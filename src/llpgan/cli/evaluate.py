@@ -12,7 +12,6 @@ from rich.table import Table
 from rich.text import Text
 
 from llpgan.bags import Bags
-from llpgan.cli.console import make_console
 from llpgan.cli.fit import (
     BAG_OPTIONS,
     check_predictions,
@@ -23,7 +22,7 @@ from llpgan.cli.fit import (
     open_model_rows,
     read_instances,
 )
-from llpgan.cli.main import make_visible
+from llpgan.cli.main import make_console, make_visible
 from llpgan.cli.options import passes_on, read_threshold
 from llpgan.evaluation import (
     BagCalibration,

@@ -16,7 +16,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 
 from llpgan.bags import Bags
 from llpgan.bags.on_disk import is_stored
-from llpgan.cli.console import make_console
+from llpgan.cli.main import make_console
 from llpgan.cli.options import passes_on
 from llpgan.ecological import GroupShares, shares_by
 from llpgan.ecological.model_shares import group_rows

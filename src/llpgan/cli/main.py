@@ -1,5 +1,7 @@
 """The command line: ``llpgan COMMAND``."""
 
+from __future__ import annotations
+
 import errno
 import os
 import re
@@ -17,9 +19,13 @@ from difflib import get_close_matches
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from llpgan.utils.version import __version__
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
 
 _HARMLESS = "\n\t"
 WIDEST = 100  # columns of text in a terminal
@@ -65,6 +71,29 @@ def drop_output() -> None:
     """Where nobody reads the output any more, as in ``llpgan --help | true``: what is left of it goes nowhere."""
     with open(os.devnull, "w") as nowhere:  # noqa: PTH123, a device
         os.dup2(nowhere.fileno(), sys.stdout.fileno())
+
+
+def make_console(*, stderr: bool = False, quiet: bool = False) -> Console:
+    """Make a console of the command line, which shows text as it is: a class may be named ``[red]`` or ``:cat:``.
+
+    In a terminal, text is wrapped between words; in a file or a pipe, a message is one line.
+    """
+    from rich.console import Console as RichConsole  # here, as help and most errors need no console
+
+    class PlainConsole(RichConsole):
+        def render_str(self, text: str, **how: Any) -> Text:
+            """All text that is printed comes by here, also that of tables, before it is measured."""
+            return super().render_str(make_visible(text), **how)
+
+        def print(self, *objects: Any, **how: Any) -> None:
+            """Print text and tables."""
+            is_text = all(isinstance(each, str) for each in objects)
+            super().print(*objects, **{"soft_wrap": is_text and not self.is_terminal, **how})
+
+    console = PlainConsole(stderr=stderr, quiet=quiet, highlight=False, markup=False, emoji=False)
+    if console.is_terminal:
+        console.width = min(console.width, WIDEST)
+    return console
 
 
 # The commands in the order of the help: the module of each, and what it does. A command is the function of its

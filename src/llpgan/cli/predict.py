@@ -14,8 +14,8 @@ import pyarrow.csv
 import pyarrow.parquet
 from rich.progress import track
 
-from llpgan.cli.console import make_console
 from llpgan.cli.fit import check_predictions, load_model, open_model_stream, read_instances
+from llpgan.cli.main import make_console
 from llpgan.cli.options import read_names, read_threshold
 from llpgan.evaluation.sets import sets_as_text
 from llpgan.methods.base import LLPClassifier

@@ -12,8 +12,8 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from llpgan.bags import Bags
-from llpgan.cli.console import make_console
 from llpgan.cli.fit import BAG_OPTIONS, list_inputs, load_model, open_model_rows, read_instances
+from llpgan.cli.main import make_console
 from llpgan.cli.options import passes_on
 from llpgan.ecological import GroupCounts, GroupShares, shares_from_counts
 from llpgan.ecological.cells import AGGREGATION_BIAS, check_bias

@@ -377,10 +377,15 @@ def save(
     check_is_fitted(model, "classes_")
     arrays: Arrays = {}
     manifest = _manifest(model, arrays)
+    weights = {
+        f"{name}.{part}": tensor.contiguous().numpy()  # safetensors writes memory as it lies
+        for name, network in _trained_networks(model).items()
+        for part, tensor in network.state_dict().items()
+    }
     pages = pages or {}
     all_pages = {CARD: pages[CARD] if CARD in pages else model_card(model), **pages}
     with output_folder(target, MODEL_FOLDER, overwrite=overwrite) as folder:
-        (folder / WEIGHTS).write_bytes(safe_bytes({**arrays, **_weights_to_save(model)}))
+        (folder / WEIGHTS).write_bytes(safe_bytes({**arrays, **weights}))
         for name, text in all_pages.items():
             (folder / name).write_text(text, encoding="utf-8")
         digests = {WEIGHTS: digest_of_file(folder / WEIGHTS)}
@@ -390,14 +395,6 @@ def save(
 def _trained_networks(model: LLPClassifier) -> dict[str, Any]:
     """The trained networks of a deep method by attribute; none of the others."""
     return {name: value for name, value in vars(model).items() if name[-1] == "_" and hasattr(value, "state_dict")}
-
-
-def _weights_to_save(model: LLPClassifier) -> Arrays:
-    return {
-        f"{name}.{part}": tensor.contiguous().numpy()  # safetensors writes memory as it lies
-        for name, network in _trained_networks(model).items()
-        for part, tensor in network.state_dict().items()
-    }
 
 
 def _manifest(model: LLPClassifier, arrays: Arrays) -> Manifest:

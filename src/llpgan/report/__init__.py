@@ -11,12 +11,11 @@ from llpgan.report.content import ReportContent, collect_content
 from llpgan.report.displays import (
     ComparisonDisplay,
     ConfusionDisplay,
-    GroupSharesDisplay,
     LearningCurveDisplay,
     ProportionDisplay,
     ReliabilityDisplay,
 )
-from llpgan.report.effects import EffectDisplay, ImportanceDisplay
+from llpgan.report.effects import EffectDisplay, GroupSharesDisplay, ImportanceDisplay
 from llpgan.report.group_counts import BoundsDisplay, DifferencesDisplay, SensitivityDisplay
 from llpgan.report.monitoring import MonitorDisplay, monitor_page
 from llpgan.report.page import InspectionPage, comparison_page, evaluation_page, render, shares_page, write_report

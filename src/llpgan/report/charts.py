@@ -25,13 +25,12 @@ from llpgan.report.displays import (
     NOT_CURVES,
     ComparisonDisplay,
     ConfusionDisplay,
-    GroupSharesDisplay,
     LearningCurveDisplay,
     ProportionDisplay,
     ReliabilityDisplay,
 )
 from llpgan.report.drawing import Display, Palette, set_percent_ticks, shorten
-from llpgan.report.effects import MOST_COLUMNS, EffectDisplay, ImportanceDisplay, effect_range
+from llpgan.report.effects import MOST_COLUMNS, EffectDisplay, GroupSharesDisplay, ImportanceDisplay, effect_range
 from llpgan.report.text import worst_bags
 from llpgan.utils.arrays import Array
 

@@ -37,7 +37,7 @@ from llpgan.evaluation.calibrate import LEAST_BAGS, NotRandomError
 from llpgan.evaluation.explain import Rise, find_columns
 from llpgan.evaluation.sets import SetLevel, score_levels
 from llpgan.methods.base import LLPClassifier, Setting, changed_settings, describe_method
-from llpgan.report.displays import GroupSharesDisplay
+from llpgan.report.effects import GroupSharesDisplay
 from llpgan.utils.arrays import Array
 
 Pixels = NDArray[np.uint8]

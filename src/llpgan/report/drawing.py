@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from inspect import isfunction
 from itertools import product
@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
 from llpgan.utils.arrays import Array
-from llpgan.utils.messages import fill_docstring
+from llpgan.utils.messages import did_you_mean, fill_docstring
 
 DASHED = (0, (4, 3))
 
@@ -166,6 +166,15 @@ def axes_or_new(ax: Axes | None) -> Axes:
     import matplotlib.pyplot as plt
 
     return plt.subplots(layout="constrained")[1]
+
+
+def class_place(class_name: Hashable | None, classes: list[Hashable]) -> int:
+    """The place of a class among all; without a name, the last."""
+    if class_name is None:
+        return len(classes) - 1
+    if class_name not in classes:
+        raise ValueError(f"there is no class {class_name!r} (class_name){did_you_mean(class_name, classes)}")
+    return classes.index(class_name)
 
 
 def set_percent_ticks(axis: Axis, steps: int, *, are_shares: bool = True) -> None:

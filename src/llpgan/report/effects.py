@@ -1,23 +1,34 @@
-"""Plots of what a model uses: the importance of columns, and their effects on predictions."""
+"""Plots of what a model finds: the importance of columns, their effects on predictions, and shares of groups."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, MaxNLocator
+from numpy.typing import NDArray
 
 from llpgan.bags import Bags
+from llpgan.ecological.shares import group_text
 from llpgan.evaluation import PartialDependence, importance, partial_dependence
 from llpgan.evaluation.explain import Rise, find_columns
 from llpgan.methods.base import LLPClassifier
-from llpgan.report.displays import class_place
-from llpgan.report.drawing import Display, Palette, hide_spines, percent_text, set_percent_ticks, shorten
+from llpgan.report.drawing import (
+    Display,
+    Palette,
+    add_legend_below,
+    class_place,
+    hide_spines,
+    percent_text,
+    set_percent_ticks,
+    shorten,
+)
 from llpgan.utils.arrays import Array
 from llpgan.utils.messages import did_you_mean
+from llpgan.utils.old_names import OldName
 
 MOST_COLUMNS = 20  # of a plot of importance
 _ROOM = 0.05  # on both sides of the axis of effects
@@ -69,8 +80,7 @@ class ImportanceDisplay(Display):
             Bags with the same encoding as those of the training.
         columns : mapping of str to sequence of int, default=None
             The positions of each column among those of the instances. None means the columns of the user's table.
-        ax : matplotlib.axes.Axes, default=None
-            The axes to draw on. None means new axes.
+        {ax}
 
         Returns
         -------
@@ -86,8 +96,7 @@ class ImportanceDisplay(Display):
         ----------
         rises : mapping of str to Rise
             What it returned.
-        ax : matplotlib.axes.Axes, default=None
-            The axes to draw on. None means new axes.
+        {ax}
 
         Returns
         -------
@@ -171,8 +180,7 @@ class EffectDisplay(Display):
             The column of the user's table.
         class_name : hashable, default=None
             The class whose predictions are shown. None means the last one.
-        ax : matplotlib.axes.Axes, default=None
-            The axes to draw on. None means new axes.
+        {ax}
 
         Returns
         -------
@@ -195,8 +203,7 @@ class EffectDisplay(Display):
             The mean predictions.
         class_name : str, default=None
             The class whose predictions are shown. None means the last one.
-        ax : matplotlib.axes.Axes, default=None
-            The axes to draw on. None means new axes.
+        {ax}
 
         Returns
         -------
@@ -266,3 +273,203 @@ def _reads_as_number(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+_CLASS_NAMES = ("class", "outcome")
+_MOST_CLASSES = 6
+
+
+class SharesByGroup(Protocol):
+    """A result with a share for each group and outcome, such as ``GroupShares``.
+
+    Attributes
+    ----------
+    groups, outcomes : sequence
+        The names; a group is a tuple if several columns make it.
+    shares : ndarray of shape (n_groups, n_outcomes)
+        The share of each outcome in each group.
+    intervals : pair of ndarray of that shape, or None
+        The low and the high ends of the intervals.
+    """
+
+    groups: Sequence[Any]
+    outcomes: Sequence[Any]
+    shares: NDArray[np.float64]
+
+    @property
+    def intervals(self) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+        """The low and the high ends."""
+
+
+@dataclass(eq=False, repr=False)  # a notebook shows the figure, not its arrays
+class GroupSharesDisplay(Display):
+    """The estimated share of each class in each group, with its interval.
+
+    Make one with :meth:`from_shares`.
+
+    Parameters
+    ----------
+    groups : sequence of str
+        The group of each row of the table.
+    classes : sequence of str
+        The class of each row.
+    shares : ndarray of shape (n_rows,)
+        The share of the class in the group.
+    low : ndarray of shape (n_rows,)
+        The lower ends of the intervals; NaN where there is none.
+    high : ndarray of shape (n_rows,)
+        The ends of the intervals; NaN where there is none.
+    left_out : str, default=""
+        A remark on the classes that are not shown.
+
+    Attributes
+    ----------
+    {inherited}
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> table = {"group": ["young", "old"], "class": ["yes", "yes"], "share": [0.3, 0.6],
+    ...          "low": [0.2, 0.5], "high": [0.4, 0.7]}
+    >>> display = GroupSharesDisplay.from_shares(table, ax=Figure().add_subplot())
+    >>> [label.get_text() for label in display.ax_.get_yticklabels()]
+    ['old', 'young']
+    """
+
+    groups: Sequence[str]
+    classes: Sequence[str]
+    shares: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    left_out: str = ""
+
+    @classmethod
+    def from_shares(cls, shares: Any, *, classes: Sequence[Any] | None = None, ax: Axes | None = None) -> Self:
+        """Plot a table of shares by group.
+
+        Parameters
+        ----------
+        shares : mapping of columns, frame, or SharesByGroup
+            A table has the columns ``group``, ``class`` (or ``outcome``) and ``share``; and ``low`` and ``high``,
+            the ends of the intervals, if there are any.
+        classes : sequence, default=None
+            The classes that are shown. None means the second of two, and the first six of more.
+        {ax}
+
+        Returns
+        -------
+        GroupSharesDisplay
+        """
+        return cls.prepare(shares, classes).plot(ax)
+
+    of = OldName("prepare")
+
+    @classmethod
+    def prepare(cls, shares: Any, classes: Sequence[Any] | None = None) -> Self:
+        """Make the display of group shares without drawing it.
+
+        Parameters
+        ----------
+        shares : GroupShares or table
+            The shares.
+        classes : sequence, default=None
+            The classes that are shown. None means the second of two, and the first six of more.
+
+        Returns
+        -------
+        GroupSharesDisplay
+            The display.
+        """
+        table = _columns_as_lists(shares)
+        of_row = [str(name) for name in table[next(name for name in _CLASS_NAMES if name in table)]]
+        wanted = _shown_classes(of_row, classes)
+        kept = [row for row, name in enumerate(of_row) if name in wanted]
+        none = [None] * len(of_row)
+        numbers = {
+            name: np.array([table.get(name, none)[row] for row in kept], dtype=np.float64)
+            for name in ("share", "low", "high")
+        }
+        groups = [group_text(table["group"][row]) for row in kept]
+        n_classes = len(set(of_row))
+        is_cut = classes is None and n_classes > max(2, len(wanted))
+        left_out = f"\n({len(wanted)} of {n_classes} classes are shown)" if is_cut else ""
+        shown = [of_row[row] for row in kept]
+        return cls(groups, shown, numbers["share"], numbers["low"], numbers["high"], left_out)
+
+    def _draw(self, ax: Axes, colours: Palette) -> dict[str, list[str]]:
+        """Draw one point and one interval for each group and class."""
+        names = list(dict.fromkeys(self.groups))
+        height = {name: len(names) - 1 - place for place, name in enumerate(names)}
+        shown = list(dict.fromkeys(self.classes))
+        step = min(0.22, 0.7 / len(shown))
+        hover = {}
+        for place, name in enumerate(shown):
+            rows = np.array([row for row, of_row in enumerate(self.classes) if of_row == name])
+            y = np.array([height[self.groups[row]] for row in rows]) - step * (place - (len(shown) - 1) / 2)
+            tints = (*colours.series, colours.soft, colours.ink, colours.line)
+            self._draw_class(ax, rows, y, tints[place % _MOST_CLASSES], place, name)
+            hover[f"class-{place}"] = [self._about(row) for row in rows]
+        ax.set_yticks(range(len(names)), [shorten(name, 30) for name in reversed(names)])
+        ax.set_ylim(-0.6, len(names) - 0.4)
+        hide_spines(ax, "x", colours)
+        set_percent_ticks(ax.xaxis, 5)
+        ax.spines["left"].set_visible(False)
+        share = f"share of “{shorten(shown[0])}” in the group" if len(shown) == 1 else "share of the group"
+        ax.set(xlabel=share + self.left_out, ylabel="group")
+        if len(shown) > 1:
+            add_legend_below(ax)
+        return hover
+
+    def _draw_class(
+        self, ax: Axes, rows: NDArray[np.int64], y: NDArray[np.float64], tint: str, place: int, name: str
+    ) -> None:
+        low, high = self.low[rows], self.high[rows]
+        known = np.isfinite(low) & np.isfinite(high)
+        ax.hlines(y[known], low[known], high[known], color=tint, linewidth=2, alpha=0.6)
+        ax.scatter(self.shares[rows], y, 40, color=tint, label=shorten(name), gid=f"class-{place}", zorder=3)
+
+    def _about(self, row: int) -> str:
+        said = f"{self.groups[row]}: {self.classes[row]} {percent_text(self.shares[row])}"
+        if not np.isfinite(self.low[row]):
+            return said
+        return f"{said}, 95 % interval {percent_text(self.low[row])} to {percent_text(self.high[row])}"
+
+
+def _columns_as_lists(shares: Any) -> dict[str, list[Any]]:
+    """The columns as lists, whatever they came in: a mapping, :class:`SharesByGroup`, or a frame."""
+    if isinstance(shares, Mapping):
+        table: Any = shares
+    elif all(hasattr(shares, name) for name in ("groups", "outcomes", "shares", "intervals")):
+        table = _read_result(shares)
+    else:  # a frame, whose columns are names
+        table = {name: shares[name] for name in getattr(shares, "columns", ())}
+    found = {str(name): list(values) for name, values in table.items()}
+    lacking = [name for name in ("group", "share") if name not in found]
+    if not any(name in found for name in _CLASS_NAMES):
+        lacking.append("class")
+    if lacking:
+        raise ValueError(
+            f"the table of shares has no column {lacking[0]!r}: it needs group, class, share, and low and high if "
+            f"there are intervals; it has {', '.join(found) or 'none'}"
+        )
+    return found
+
+
+def _read_result(result: SharesByGroup) -> dict[str, list[Any]]:
+    """One row for each group and outcome."""
+    low, high = result.intervals or (np.full_like(result.shares, np.nan),) * 2
+    return {
+        "group": [group for group in result.groups for _ in result.outcomes],
+        "class": list(result.outcomes) * len(result.groups),
+        **{name: t.ravel().tolist() for name, t in (("share", result.shares), ("low", low), ("high", high))},
+    }
+
+
+def _shown_classes(of_row: Sequence[str], wanted: Sequence[Any] | None) -> list[str]:
+    there = list(dict.fromkeys(of_row))
+    if wanted is None:
+        return there[1:] if len(there) == 2 else there[:_MOST_CLASSES]
+    for name in wanted:
+        if str(name) not in there:
+            raise ValueError(f"the table of shares has no class {name!r}: it has {', '.join(there)}")
+    return [str(name) for name in wanted]

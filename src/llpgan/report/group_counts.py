@@ -18,17 +18,16 @@ from llpgan.ecological import GroupCounts, GroupShares
 from llpgan.ecological.cells import PRIOR_SCALE
 from llpgan.ecological.shares import group_text
 from llpgan.report.charts import PAGE, svg
-from llpgan.report.displays import GroupSharesDisplay
 from llpgan.report.drawing import (
     DASHED,
     Display,
     Palette,
-    axes_or_new,
     hide_spines,
     percent_text,
     set_percent_ticks,
     shorten,
 )
+from llpgan.report.effects import GroupSharesDisplay
 from llpgan.report.tables import Column, DataTable
 from llpgan.report.text import format_count, format_percent
 
@@ -63,10 +62,7 @@ class BoundsDisplay(Display):
 
     Attributes
     ----------
-    ax_ : matplotlib.axes.Axes
-        The axes of the plot.
-    figure_ : matplotlib.figure.Figure
-        The figure of the plot.
+    {inherited}
 
     Examples
     --------
@@ -103,8 +99,7 @@ class BoundsDisplay(Display):
             The names of a group and an outcome.
         shares : GroupShares, default=None
             Estimated shares of all outcomes, to be drawn as a point.
-        ax : matplotlib.axes.Axes, default=None
-            The axes to draw on; those of a new figure by default.
+        {ax}
 
         Returns
         -------
@@ -145,22 +140,8 @@ class BoundsDisplay(Display):
             estimate = float(people[own] / shares.sizes[own]), float((people.sum() - people[own]) / others)
         return cls(group_text(group), str(outcome), ends, totals, estimate)
 
-    def plot(self, ax: Axes | None = None, *, palette: Palette | None = None) -> Self:
-        """Draw one line for each unit, and the estimate for all units.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, default=None
-            The axes to draw on; those of a new figure by default.
-        palette : Palette, default=None
-            The colours; those of matplotlib's current style by default.
-
-        Returns
-        -------
-        BoundsDisplay
-            Itself.
-        """
-        ax, colours = axes_or_new(ax), palette or Palette.from_matplotlib()
+    def _draw(self, ax: Axes, colours: Palette) -> dict[str, list[str]]:
+        """Draw one line for each unit, and the estimate for all units."""
         largest = np.sort(np.argsort(-self.sizes, kind="stable")[:_MOST_LINES])
         ax.plot(
             self.ends[largest, :, 0].T,
@@ -182,7 +163,7 @@ class BoundsDisplay(Display):
         ax.set_aspect("equal")
         ax.set_xlabel(f"“{shorten(self.outcome)}” in {shorten(self.group)}")
         ax.set_ylabel(f"“{shorten(self.outcome)}” in the rest")
-        return self._drawn_on(ax, hover)
+        return hover
 
 
 @dataclass(eq=False, repr=False)
@@ -206,10 +187,7 @@ class DifferencesDisplay(Display):
 
     Attributes
     ----------
-    ax_ : matplotlib.axes.Axes
-        The axes of the plot.
-    figure_ : matplotlib.figure.Figure
-        The figure of the plot.
+    {inherited}
     """
 
     pairs: Sequence[str]
@@ -230,8 +208,7 @@ class DifferencesDisplay(Display):
             The shares.
         outcomes : sequence, default=None
             The outcomes to show. None means all of them, or the first of two.
-        ax : matplotlib.axes.Axes, default=None
-            The axes to draw on; those of a new figure by default.
+        {ax}
 
         Returns
         -------
@@ -264,30 +241,15 @@ class DifferencesDisplay(Display):
         pairs = [f"{shorten(group_text(row[0]), 14)} − {shorten(group_text(row[1]), 14)}" for row in rows]
         return cls(pairs, [str(row[2]) for row in rows], *map(np.array, figures))
 
-    def plot(self, ax: Axes | None = None, *, palette: Palette | None = None) -> Self:
-        """Draw one point and one interval for each pair of groups and outcome.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, default=None
-            The axes to draw on; those of a new figure by default.
-        palette : Palette, default=None
-            The colours; those of matplotlib's current style by default.
-
-        Returns
-        -------
-        DifferencesDisplay
-            Itself.
-        """
+    def _draw(self, ax: Axes, colours: Palette) -> dict[str, list[str]]:
+        """Draw one point and one interval for each pair of groups and outcome."""
         table = {"group": self.pairs, "class": self.outcomes, "share": self.differences}
         table |= {"low": self.low, "high": self.high}
-        colours = palette or Palette.from_matplotlib()
         drawn = GroupSharesDisplay.prepare(table, list(dict.fromkeys(self.outcomes))).plot(ax, palette=colours)
-        ax = drawn.ax_
         ax.axvline(0, color=colours.soft, linewidth=1, linestyle=DASHED)
         ax.set_xlabel("difference of the shares")
         set_percent_ticks(ax.xaxis, 4, are_shares=False)
-        return self._drawn_on(ax, drawn.hover_)
+        return drawn.hover_
 
 
 @dataclass(eq=False, repr=False)
@@ -309,10 +271,7 @@ class SensitivityDisplay(Display):
 
     Attributes
     ----------
-    ax_ : matplotlib.axes.Axes
-        The axes of the plot.
-    figure_ : matplotlib.figure.Figure
-        The figure of the plot.
+    {inherited}
     """
 
     title: str
@@ -334,8 +293,7 @@ class SensitivityDisplay(Display):
             The names of two groups.
         outcome : hashable
             The name of an outcome.
-        ax : matplotlib.axes.Axes, default=None
-            The axes to draw on; those of a new figure by default.
+        {ax}
 
         Returns
         -------
@@ -367,22 +325,8 @@ class SensitivityDisplay(Display):
         title = f"“{shorten(str(outcome))}”: {shorten(group_text(group))} − {shorten(group_text(other))}"
         return cls(title, found.difference, found.reach, found.critical_correlation)
 
-    def plot(self, ax: Axes | None = None, *, palette: Palette | None = None) -> Self:
-        """Draw the band of possible differences.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, default=None
-            The axes to draw on; those of a new figure by default.
-        palette : Palette, default=None
-            The colours; those of matplotlib's current style by default.
-
-        Returns
-        -------
-        SensitivityDisplay
-            Itself.
-        """
-        ax, colours = axes_or_new(ax), palette or Palette.from_matplotlib()
+    def _draw(self, ax: Axes, colours: Palette) -> dict[str, list[str]]:
+        """Draw the band of possible differences."""
         correlations = np.linspace(0, _STRONGEST, 61)
         bias = correlations / np.sqrt(1 - correlations**2) * self.reach
         low, high = np.clip(self.difference - bias, -1, 1), np.clip(self.difference + bias, -1, 1)
@@ -399,7 +343,7 @@ class SensitivityDisplay(Display):
         ax.set_title(self.title)
         ax.set_xlabel("correlation r between behaviour and composition")
         ax.set_ylabel("possible difference")
-        return self._drawn_on(ax, hover)
+        return hover
 
 
 def list_shown_outcomes(shares: GroupShares) -> list[Any]:

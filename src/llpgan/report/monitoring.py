@@ -17,7 +17,6 @@ from llpgan.report.drawing import (
     DASHED,
     Display,
     Palette,
-    axes_or_new,
     hide_spines,
     percent_text,
     set_percent_ticks,
@@ -47,10 +46,7 @@ class MonitorDisplay(Display):
 
     Attributes
     ----------
-    ax_ : matplotlib.axes.Axes
-        The axes of the plot.
-    figure_ : matplotlib.figure.Figure
-        The figure of the plot.
+    {inherited}
 
     Examples
     --------
@@ -76,40 +72,27 @@ class MonitorDisplay(Display):
             What :func:`llpgan.evaluation.monitor` returns.
         figure : str, default="accuracy"
             ``"accuracy"``, ``"bag error"``, ``"overconfidence"`` or ``"coverage"``.
-        ax : matplotlib.axes.Axes, default=None
-            The axes to draw on; those of a new figure by default.
+        {ax}
 
         Returns
         -------
         MonitorDisplay
             The display.
-        """
-        return cls(report.snapshots, figure).plot(ax)
-
-    def plot(self, ax: Axes | None = None, *, palette: Palette | None = None) -> Self:
-        """Draw one point with its interval for each look; the dashed line and the band are the reference.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, default=None
-            The axes to draw on; those of a new figure by default.
-        palette : Palette, default=None
-            The colours; those of matplotlib's current style by default.
-
-        Returns
-        -------
-        MonitorDisplay
-            Itself.
 
         Raises
         ------
         ValueError
             If no look has this figure.
         """
-        looks = [(i, look) for i, look in enumerate(self.snapshots) if self.figure in look.figures]
-        if not looks:
+        return cls(report.snapshots, figure).plot(ax)
+
+    def __post_init__(self) -> None:
+        if not any(self.figure in look.figures for look in self.snapshots):
             raise ValueError(f"no look has the figure {self.figure!r}")
-        ax, colours = axes_or_new(ax), palette or Palette.from_matplotlib()
+
+    def _draw(self, ax: Axes, colours: Palette) -> dict[str, list[str]]:
+        """Draw one point with its interval for each look; the dashed line and the band are the reference."""
+        looks = [(i, look) for i, look in enumerate(self.snapshots) if self.figure in look.figures]
         found = [look.figures[self.figure].as_estimate() for _, look in looks]
         low = np.array([each.low for each in found], dtype=np.float64)
         high = np.array([each.high for each in found], dtype=np.float64)
@@ -129,7 +112,7 @@ class MonitorDisplay(Display):
             f"{look.n_bags:,} bags"
             for (_, look), each, start, end in zip(looks, found, low.tolist(), high.tolist(), strict=True)
         ]
-        return self._drawn_on(ax, {"looks": texts})
+        return {"looks": texts}
 
 
 def monitor_page(report: MonitorReport, title: str, method: str) -> str:

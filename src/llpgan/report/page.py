@@ -26,8 +26,8 @@ from llpgan.methods.base import LLPClassifier
 from llpgan.persistence.model import CARD, REPORT, model_card, plain_text
 from llpgan.report import charts, tables, text
 from llpgan.report.content import ReportContent, collect_content, name_bag, png_address
-from llpgan.report.displays import GroupSharesDisplay
 from llpgan.report.drawing import shorten
+from llpgan.report.effects import GroupSharesDisplay
 from llpgan.report.tables import MOST_ROWS
 from llpgan.report.text import (
     as_sentence,

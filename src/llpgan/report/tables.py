@@ -18,8 +18,8 @@ from llpgan.evaluation.compare import Comparison, remark
 from llpgan.evaluation.explain import Rise
 from llpgan.evaluation.sets import SetLevel
 from llpgan.report.content import name_bag
-from llpgan.report.displays import GroupSharesDisplay
 from llpgan.report.drawing import shorten
+from llpgan.report.effects import GroupSharesDisplay
 from llpgan.report.text import figure_form, format_count, format_percent, format_percent_interval, rates_by_class
 
 MOST_ROWS = 2000  # that a page shows; the CSV has all

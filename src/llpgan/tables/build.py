@@ -446,7 +446,11 @@ def read_bags(source: Any, spec: TableSpec) -> tuple[Bags, Rows | None]:
     categories = () if spec.columns is None else spec.columns.categories
     with nullcontext() if isinstance(source, str | Path | Rows) else check_argument("instances"):
         opened = open_rows(source, categories, spec.bag_ids)  # different ids of bags stay different
-    summary = summarize_table(read_whole(opened), spec)
+    stream = read_whole(opened)
+    spec.check_source(stream)
+    tables = read_bag_tables(stream, spec)
+    summary = summarize_part(stream, spec, *facts_of_tables(tables, spec))
+    conclude_summary(summary, tables)
     (rows,) = summary.stream.parts()
     bags = Bags(
         instances=summary.encoder.encode(replace(rows, keep=False)),
@@ -462,15 +466,6 @@ def read_bags(source: Any, spec: TableSpec) -> tuple[Bags, Rows | None]:
     )
     warn_of_likely_labels(bags, summary)
     return bags, rows
-
-
-def summarize_table(stream: RowStream, spec: TableSpec) -> TableSummary:
-    """Go through the rows for the first time: what is known before any row is encoded."""
-    spec.check_source(stream)
-    tables = read_bag_tables(stream, spec)
-    summary = summarize_part(stream, spec, *facts_of_tables(tables, spec))
-    conclude_summary(summary, tables)
-    return summary
 
 
 def facts_of_tables(

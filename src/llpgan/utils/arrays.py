@@ -153,7 +153,8 @@ def check_class_names(given: Any, name: str) -> Array:
 
 def is_frame(given: Any) -> bool:
     """Whether this is a table with named columns: of pandas, of polars, or alike."""
-    return hasattr(given, "columns") and not isinstance(given, type | np.ndarray) and not _is_arrow(given)
+    is_arrow = hasattr(given, "column_names")
+    return hasattr(given, "columns") and not isinstance(given, type | np.ndarray) and not is_arrow
 
 
 def is_missing(value: Any) -> bool:
@@ -181,7 +182,7 @@ def _as_array(given: Any, name: str) -> Array:
     """Whatever numpy makes of it; a masked array only where nothing is masked."""
     if isinstance(given, np.ma.MaskedArray):
         return refuse_masked(given, name)
-    if _is_arrow(given):
+    if hasattr(given, "column_names"):
         raise TypeError(
             f"{name} is an Arrow table, which goes to Bags.from_tables; an array or a frame would be right"
         )
@@ -193,10 +194,6 @@ def _as_array(given: Any, name: str) -> Array:
     except ValueError as error:
         lengths = "its rows have different lengths" if "inhomogeneous" in str(error) else str(error)
         raise ValueError(f"{name} cannot be made an array: {lengths}") from error
-
-
-def _is_arrow(given: Any) -> bool:
-    return hasattr(given, "column_names")
 
 
 def _numbers_of_column(column: Any, title: Any, name: str) -> Array:

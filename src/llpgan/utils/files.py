@@ -428,12 +428,8 @@ def output_folder_in_parts(
         path = _name_output(path)
         aside = _hidden_path(path, "part")
         there = sealed_content(aside / kind.mark)
-        if there is None or {name: there.get(name) for name in content} != content:
-            _remove(aside)
-            aside.mkdir(parents=True)
-            with name_if_full(path):
-                write_sealed(aside / kind.mark, content, 1)
-                _flush(aside / kind.mark)
+        if there is None or _differing(there, content):
+            _begin_anew(aside, kind.mark, content, path)
         try:
             with name_if_full(path):
                 yield aside
@@ -478,18 +474,14 @@ def output_folder_with_notes(
         path = _name_output(path)
         notes = _hidden_path(path, "part")
         there = sealed_content(notes / _NOTES)
-        others = [name for name in content if there is not None and there.get(name) != content[name]]
+        others = [] if there is None else _differing(there, content)
         if others and not overwrite:
             raise FileExistsError(
                 f"an unfinished {path} is there, made with other {' and '.join(others)}: give the same to "
                 f"continue, or begin anew (overwrite)"
             )
         if there is None or others:
-            _remove(notes)
-            notes.mkdir(parents=True)
-            with name_if_full(path):
-                write_sealed(notes / _NOTES, content, 1)
-                _flush(notes / _NOTES)
+            _begin_anew(notes, _NOTES, content, path)
         digest = digest_of_file(notes / _NOTES)  # processes that were left over from other content find nothing
         folder = notes / digest[:16]
         folder.mkdir(exist_ok=True)
@@ -506,6 +498,20 @@ def output_folder_with_notes(
             raise
         _replace_folder(folder, path, kind.ours)
         _remove(notes)
+
+
+def _differing(there: Mapping[str, Any], content: Mapping[str, Any]) -> list[str]:
+    """The names of what an unfinished folder was made from, where it is not the same."""
+    return [name for name in content if there.get(name) != content[name]]
+
+
+def _begin_anew(folder: Path, mark: str, content: Mapping[str, Any], output: Path) -> None:
+    """Make the folder for the parts of an output, which holds nothing but what the output is made from."""
+    _remove(folder)
+    folder.mkdir(parents=True)
+    with name_if_full(output):
+        write_sealed(folder / mark, content, 1)
+        _flush(folder / mark)
 
 
 def refuse_input(output: Path, inputs: Iterable[Any]) -> None:

@@ -201,7 +201,11 @@ def to_plain(value: Any, arrays: Arrays, types: Types) -> Any:
     if isinstance(value, _VALUES):
         return value
     if isinstance(value, np.ndarray):
-        return _named_array(value, arrays)
+        if value.dtype.kind in "UO":
+            return {"texts": [str(text) for text in value.tolist()]}
+        place = str(len(arrays))
+        arrays[place] = np.ascontiguousarray(value)
+        return {"array": place}
     if isinstance(value, list):
         return [to_plain(part, arrays, types) for part in value]
     if isinstance(value, tuple):
@@ -239,14 +243,6 @@ def from_plain(plain: Any, arrays: Mapping[str, NDArray[Any]], types: Types) -> 
         return tuple(from_plain(part, arrays, types) for part in plain["tuple"])
     parts = {name: from_plain(part, arrays, types) for name, part in plain["dict"].items()}
     return _build(plain["type"], parts, types) if "type" in plain else parts
-
-
-def _named_array(array: NDArray[Any], arrays: Arrays) -> dict[str, Any]:
-    if array.dtype.kind in "UO":
-        return {"texts": [str(text) for text in array.tolist()]}
-    name = str(len(arrays))
-    arrays[name] = np.ascontiguousarray(array)
-    return {"array": name}
 
 
 def _build(name: str, attributes: dict[str, Any], types: Types) -> Any:
