@@ -50,7 +50,7 @@ def reproduce(
     data : str, default="data"
         The folder of the data sets, see ``python -m reproduction get``.
     out : str, default="results/reproduction"
-        The folder for the results. Rows go to OUT/PRESET/rows.jsonl, with tables and figures beside it.
+        The folder for the results. Rows go to OUT/PRESET/rows.jsonl, next to tables and figures.
     datasets : list of str or str, default=None
         The data sets to run, such as mnist,svhn. None means all.
     methods : list of str or str, default=None
@@ -200,7 +200,7 @@ def main(words: Sequence[str]) -> int:
     function = get if words[:1] == ["get"] else reproduce
     rest = list(words[1:] if function is get else words) or ["--help"]
     if {"-h", "--help"} & set(rest):
-        print(help_on_command(function.__name__, function))
+        print(help_on_command(f"python -m reproduction{' get' if function is get else ''}", function))
         return 0
     try:
         function(**parse_arguments(function.__name__, function, rest))

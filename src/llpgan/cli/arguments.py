@@ -46,8 +46,8 @@ _NONE = re.compile(r" ?\bNone means (?:that )?((?:[^.]|\.(?=\w))*)\.?")  # a poi
 _SENTENCE_END = re.compile(r"\. (?=[A-Z\"])")
 
 
-def help_on_command(name: str, function: Callable[..., Any]) -> str:
-    """What a command does, an example, and its options, those that are needed first."""
+def help_on_command(command: str, function: Callable[..., Any]) -> str:
+    """What a command, such as ``llpgan fit``, does, an example, and its options, those that are needed first."""
     options = collect_options(function)
     what, example = command_summary(function)
     required = " ".join(
@@ -55,7 +55,7 @@ def help_on_command(name: str, function: Callable[..., Any]) -> str:
         for option in options
         if option.is_positional
     )
-    lines = [f"usage: llpgan {name} {required} [options]", "", *_wrap(what)]
+    lines = [f"usage: {command} {required} [options]", "", *_wrap(what)]
     if example:
         lines += ["", "Example:", *textwrap.indent(example, "  ").splitlines()]
     lines += ["", "Options:"]

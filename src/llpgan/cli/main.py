@@ -225,7 +225,7 @@ def _run(name: str, words: list[str]) -> Any:
     if any(word in _HELP for word in words):
         from llpgan.cli.arguments import help_on_command
 
-        print(help_on_command(name, function))
+        print(help_on_command(f"llpgan {name}", function))
     elif asked := [
         place for place, word in enumerate(words) if word.startswith(("--method.help", "--methods.help"))
     ]:
@@ -338,7 +338,7 @@ def _has_no_working_folder() -> bool:
 
 
 def _explain_usage_error(error: ArgumentError) -> str:
-    """Of a parser's many lines those that tell what is wrong, as one."""
+    """Of a parser's many lines those that say what is wrong, as one."""
     text = re.sub(r'^Parser key "([^"]+)":|^argument --?([\w.]+):', r"--\1\2:", str(error))
     causes = re.findall(r"^    - (.*(?:\n {8}.*)*)", text, re.MULTILINE)
     reasons = [cause for cause in causes if "NoneType" not in cause] or [text]

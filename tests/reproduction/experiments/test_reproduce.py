@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 
 import pytest
 from reproduction.commands import main
@@ -122,7 +123,13 @@ def test_the_list_of_experiments(capsys):
     assert "no experiment 'table9'; there are table1" in capsys.readouterr().err
 
 
-def test_data_that_is_not_there_is_told_with_the_way_to_get_it(tmp_path, capsys):
+@pytest.mark.parametrize("words", [[], ["get"]])
+def test_help_says_how_the_command_is_called(words, capsys):
+    assert main([*words, "--help"]) == 0
+    assert capsys.readouterr().out.startswith(f"usage: {shlex.join(['python', '-m', 'reproduction', *words])} NAME")
+
+
+def test_missing_data_are_named_with_the_way_to_get_them(tmp_path, capsys):
     command = ["table1", "--data", str(tmp_path / "none"), "--out", str(tmp_path)]
     assert main(command) == 1
     said = capsys.readouterr().err
@@ -148,7 +155,7 @@ def test_a_damaged_data_file_is_named_once_and_ends_the_run(tmp_path, capsys):
     assert "error: " in said
 
 
-def test_where_every_cell_fails_the_reason_is_told(tmp_path, capsys, monkeypatch):
+def test_if_every_cell_fails_the_reason_is_given(tmp_path, capsys, monkeypatch):
     from reproduction import run as cell_running
 
     def fails(*_):
@@ -160,7 +167,7 @@ def test_where_every_cell_fails_the_reason_is_told(tmp_path, capsys, monkeypatch
     assert "1 of 1 cells failed, there is no other." in capsys.readouterr().err
 
 
-def test_no_rows_yet_is_told(tmp_path, capsys):
+def test_a_table_without_rows_is_refused(tmp_path, capsys):
     assert main(["table1", "--preset", "smoke", "--out", str(tmp_path), "--train", "false"]) == 1
     assert "there are no rows of table1 yet" in capsys.readouterr().err
 
