@@ -260,7 +260,7 @@ def test_a_column_far_from_zero_is_learned_from(estimator, blobs):
 
 
 @each_estimator
-def test_bags_that_tell_nothing_are_told_before_training_and_make_nobody_sure(estimator, rng):
+def test_uninformative_bags_are_warned_of_before_training_and_predicted_by_overall_shares(estimator, rng):
     instances = rng.normal(size=(60, 2))
     labels = np.tile([0, 0, 0, 1, 1], 12)
     for groups in (np.arange(60) // 5, np.zeros(60)):

@@ -138,7 +138,7 @@ def test_evaluate_judges_by_the_weights_of_the_training(tmp_path, monkeypatch, c
 
 
 @pytest.mark.parametrize("total", [0.6, 1.9])
-def test_a_full_row_sums_to_one_also_beside_partial_ones(total):
+def test_a_full_row_sums_to_one_also_among_partial_ones(total):
     given = {"a": [total / 2, total / 2], "b": [0.4, np.nan]}
     with pytest.raises(ValueError, match=f"bag 'a': proportions sum to {total}"):
         Bags.from_arrays([[1.0], [2.0]], ["a", "b"], given, partial=True)

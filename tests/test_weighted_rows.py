@@ -261,7 +261,7 @@ def test_a_bad_weight_is_named_by_its_row(people):
         Bags.from_tables(people, bag="state", label="vote", weight="people")
 
 
-def test_accuracy_without_labels_is_not_told_of_weighted_rows(weighted_and_repeated):
+def test_accuracy_without_labels_is_not_estimated_for_weighted_rows(weighted_and_repeated):
     weighted, _ = weighted_and_repeated
     probabilities = MeanMap().fit_bags(weighted).predict_encoded(weighted.instances)
     with pytest.raises(ValueError, match="cannot be estimated for rows with weights"):
@@ -281,7 +281,7 @@ def test_two_copies_of_a_partition_are_one(rows):
     np.testing.assert_allclose(*(model.predict_proba(instances) for model in models), atol=1e-9)
 
 
-def test_labelled_rows_beside_bags_help(rows):
+def test_labelled_rows_in_addition_to_bags_help(rows):
     instances, labels, groups, _ = rows
     bags = Bags.from_labels(instances, labels, groups).take_bags([0, 1, 2])
     few = np.flatnonzero(np.isin(groups, [0, 1, 2]))[:20]

@@ -37,13 +37,13 @@ def training_warnings(fit):
     return [str(w.message) for w in caught if issubclass(w.category, TrainingWarning)]
 
 
-def test_a_generator_that_died_is_told_once():
+def test_a_generator_that_died_is_warned_of_once():
     said = warnings_of([{"real_loss": 0.001, "fake_loss": 0.003}] * 30)
     assert len(said) == 1
     assert "the generator has stopped learning" in said[0]
 
 
-def test_a_generator_that_won_is_told_once():
+def test_a_generator_that_won_is_warned_of_once():
     said = warnings_of([{"real_loss": 0.1, "fake_loss": 3.0}] * 30)
     assert len(said) == 1
     assert "learns nothing from the generator" in said[0]
@@ -66,7 +66,7 @@ def losses(training, held_out, error=0.01):
     return [{"proportion_loss": t, "held_out_loss": h, "held_out_error": error} for t, h in pairs]
 
 
-def test_bags_learned_by_heart_are_told_once():
+def test_bags_learned_by_heart_are_warned_of_once():
     epochs = np.arange(30)
     said = warnings_of(losses(0.9 - 0.02 * epochs, 0.6 + 0.01 * np.abs(epochs - 8)))
     assert len(said) == 1
@@ -81,7 +81,7 @@ def test_a_rise_within_chance_or_shared_by_training_is_no_overfitting():
     assert warnings_of(losses(0.9 - 0.02 * epochs, 0.9 - 0.01 * epochs)) == []
 
 
-def test_held_out_bags_of_full_size_tell_nothing_of_coarse_epochs():
+def test_held_out_bags_of_full_size_do_not_judge_coarse_epochs():
     epochs = np.arange(30)
     rises = losses(0.9 - 0.02 * epochs, 0.6 + 0.01 * np.abs(epochs - 8))
     assert warnings_of(rises, coarse_epochs=25) == []
@@ -89,7 +89,7 @@ def test_held_out_bags_of_full_size_tell_nothing_of_coarse_epochs():
     assert said.startswith("since epoch 11 the loss of held-out bags has risen by")
 
 
-def test_a_training_that_is_resumed_after_its_coarse_epochs_is_told_of_overfitting():
+def test_a_training_that_is_resumed_after_its_coarse_epochs_is_warned_of_overfitting():
     epochs = np.arange(30)
     rises = losses(0.9 - 0.02 * epochs, 0.6 + 0.01 * np.abs(epochs - 8))
     watcher = Watcher(coarse_epochs=100)
@@ -105,7 +105,7 @@ def test_a_loss_that_is_no_number_ends_the_training():
         watcher({"epoch": 2, "proportion_loss": float("nan")})
 
 
-def test_a_loss_that_is_no_number_is_only_told_where_held_out_bags_may_have_kept_an_epoch():
+def test_a_loss_that_is_no_number_only_warns_if_held_out_bags_may_have_kept_an_epoch():
     lost = {"proportion_loss": float("nan"), "held_out_loss": float("nan"), "held_out_error": 0.0}
     said = warnings_of([{**lost, "proportion_loss": 0.5, "held_out_loss": 0.5}] + [lost] * 3)
     assert len(said) == 1
@@ -141,7 +141,7 @@ def test_a_generator_whose_weights_are_not_finite_is_an_error(bags):
         LLPGAN(noise=noise, epochs=2, random_state=0).fit_bags(bags)
 
 
-def test_bags_that_tell_nothing_are_told_once_and_before_training(rng):
+def test_uninformative_bags_are_warned_of_once_and_before_training(rng):
     instances = rng.normal(size=(40, 2))
     alike = Bags.from_labels(instances, np.tile([0, 0, 0, 1], 10), np.arange(40) // 4)
     single = Bags.from_arrays(instances, np.zeros(40), [[0.75, 0.25]])
@@ -175,20 +175,20 @@ class Blind(nn.Module):
         return logits + 0 * instances.sum(1, keepdim=True), logits
 
 
-def test_constant_predictions_of_a_network_are_told(bags):
+def test_constant_predictions_of_a_network_are_warned_of(bags):
     before, after = training_warnings(lambda: DLLP(classifier=Blind(), epochs=2, random_state=0).fit_bags(bags))
     assert before.startswith("before training, the classifier's features or logits")
     assert after.startswith("DLLP predicts the same for every instance")
 
 
-def test_constant_predictions_of_a_classical_method_are_told(rng):
+def test_constant_predictions_of_a_classical_method_are_warned_of(rng):
     bags = Bags.from_labels(np.ones((40, 2)), rng.integers(2, size=40), np.arange(40) // 8)
     said = training_warnings(lambda: MeanMap().fit_bags(bags))
     assert len(said) == 1
     assert said[0].startswith("MeanMap predicts the same for every instance")
 
 
-def test_a_network_that_learns_bags_by_heart_is_told(rng):
+def test_a_network_that_learns_bags_by_heart_is_warned_of(rng):
     """Proportions that follow from nothing."""
     proportions = np.column_stack([shares := rng.random(60), 1 - shares])
     bags = Bags.from_arrays(rng.normal(size=(240, 20)), np.repeat(np.arange(60), 4), proportions)
@@ -196,7 +196,7 @@ def test_a_network_that_learns_bags_by_heart_is_told(rng):
     assert any("memorizes the training bags" in said for said in training_warnings(lambda: model.fit_bags(bags)))
 
 
-def test_a_generator_that_cannot_learn_is_told(bags):
+def test_a_generator_that_cannot_learn_is_warned_of(bags):
     """One that makes the same far point whatever it is told."""
 
     class Far(nn.Module):
@@ -216,14 +216,14 @@ def test_a_training_that_goes_well_is_left_alone(bags):
         assert training_warnings(lambda m=method: m(epochs=30, random_state=0).fit_bags(bags)) == []
 
 
-def test_bags_that_are_met_hardly_better_than_by_the_overall_shares_are_told(rng):
+def test_bags_that_are_matched_hardly_better_than_by_the_overall_shares_are_warned_of(rng):
     """Labels that follow from nothing, in large bags."""
     bags = Bags.from_labels(rng.normal(size=(3000, 2)), rng.integers(2, size=3000), np.arange(3000) // 100)
     (said,) = training_warnings(lambda: BagLogistic().fit_bags(bags))
     assert said.startswith("BagLogistic fits the bags that it learned from hardly better than the overall shares")
 
 
-def test_bags_that_are_met_are_not_told(bags):
+def test_bags_that_are_matched_give_no_warning(bags):
     assert training_warnings(lambda: BagLogistic().fit_bags(bags)) == []
 
 

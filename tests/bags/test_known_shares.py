@@ -283,7 +283,7 @@ def test_a_logistic_model_of_subsets_is_at_the_minimum_of_the_formula(rows, subs
     [BagLogistic(n_resamples=5, random_state=0), BagBoosting(n_models=2, max_rounds=40, random_state=0)],
     ids=repr,
 )
-def test_shares_within_a_subset_help_beside_a_few_full_vectors(method, rows, shares, full, subsets):
+def test_shares_within_a_subset_help_in_addition_to_a_few_full_vectors(method, rows, shares, full, subsets):
     instances, labels, bag = rows
     alone = Bags.from_arrays(instances, bag, shares).take_bags(full)
     few = type(method)(**method.get_params()).fit_bags(alone).score(instances, labels)
@@ -338,7 +338,7 @@ def test_shares_within_a_subset_go_with_a_part_of_the_bags_and_scores_do_not_cou
     assert bag_scores(subsets, nobody).hard_total_variation[~full].tolist() == [1.0] * 48
 
 
-def test_bags_that_never_tell_the_mass_of_a_subset_are_warned_of(subsets, full):
+def test_bags_without_the_mass_of_a_subset_are_warned_of(subsets, full):
     with pytest.warns(UninformativeBagsWarning, match="no bag shows how common class 2 is next to classes 0, 1"):
         BagLogistic(n_resamples=0).fit_bags(subsets.take_bags(~full))
 
@@ -402,7 +402,7 @@ def test_tables_of_shares_within_a_subset(rows, shares, full, subsets, tmp_path)
 
 
 @pytest.mark.parametrize("form", ["within", "noise", "bounds"])
-def test_labels_stand_beside_bags_of_which_less_is_known(form, rows, shares, subsets, full):
+def test_labels_can_be_added_to_bags_with_partial_shares(form, rows, shares, subsets, full):
     instances, labels, bag = rows
     noisy = shares + np.random.default_rng(1).normal(scale=0.05, size=shares.shape)
     bags = {

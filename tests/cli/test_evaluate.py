@@ -58,7 +58,7 @@ def test_each_class_has_its_own_recall(rng):
 
 
 @pytest.mark.usefixtures("files")
-def test_the_overall_shares_stand_beside_the_bag_error_of_the_model(capsys):
+def test_the_bag_error_of_the_overall_shares_is_shown_with_that_of_the_model(capsys):
     main.main([*FIT, "--report", "false"])
     capsys.readouterr()
     by_bags = ["--bag", "state", "--proportions", "results.csv"]

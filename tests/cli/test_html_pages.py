@@ -22,7 +22,7 @@ def sections(path):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("files")
-def test_each_command_writes_its_page_and_replaces_it_only_if_told(tmp_path, capsys):
+def test_each_command_writes_its_page_and_replaces_it_only_with_overwrite(tmp_path, capsys):
     inspect = ["inspect", *TABLES, "--label", "vote", "--html", "inspect.html"]
     assert main.main(inspect) == 0
     assert sections(tmp_path / "inspect.html")[:2] == ["summary", "data"]

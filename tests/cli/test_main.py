@@ -131,7 +131,7 @@ def test_a_random_state_of_the_methods_own_wins_over_the_seed(files, own):
     assert llpgan.load("model").random_state == int(own)
 
 
-def test_a_config_file_stands_for_options(files, capsys):
+def test_a_config_file_sets_options(files, capsys):
     with pytest.raises(SystemExit) as end:
         main.main([*FIT, "--method.C", "0.5", "--print_config"])
     assert end.value.code == 0
@@ -230,7 +230,7 @@ def test_debug_shows_the_traceback(files):
         (["export", "tflite", "model"], "--format: Expected one of 'onnx'. Got value: tflite"),
     ],
 )
-def test_bad_usage_is_told_from_bad_data_in_one_line(files, capsys, command, message):
+def test_bad_usage_and_bad_data_have_different_exit_codes_and_one_line_each(files, capsys, command, message):
     assert main.main(command) == 2
     (said,) = capsys.readouterr().err.strip().splitlines()
     assert re.search(message, said)
@@ -319,7 +319,7 @@ def test_evaluate_says_why_bags_by_feature_promise_no_accuracy(files, capsys):
     assert "from bags alone" not in said
 
 
-def test_evaluate_tells_the_accuracy_from_random_bags(files, capsys):
+def test_evaluate_estimates_the_accuracy_from_random_bags(files, capsys):
     main.main(FIT)
     people = pa.csv.read_csv("people.csv")
     group = [f"g{row % 20}" for row in np.random.default_rng(1).permutation(200)]
@@ -338,6 +338,6 @@ def test_evaluate_tells_the_accuracy_from_random_bags(files, capsys):
     assert found["accuracy"]["value"] < found["accuracy, from bags alone"]["high"]
 
 
-def test_names_of_options_of_the_first_version_are_still_taken(files, tmp_path):
+def test_names_of_options_of_the_first_version_still_work(files, tmp_path):
     assert main.main([*FIT, "--seed", "3", "--report", "false", "--out", str(tmp_path / "old")]) == 0
     assert main.main([*FIT, "--random_state", "3", "--report", "false", "--out", str(tmp_path / "new")]) == 0

@@ -139,7 +139,7 @@ def test_a_setting_is_read_by_its_type(method, name, given, read):
         ("classifier", "mine", "classifier should be one of cifar_classifier, "),
     ],
 )
-def test_a_setting_of_another_type_is_refused_in_words(name, given, message):
+def test_a_setting_of_another_type_is_refused_with_a_message(name, given, message):
     with pytest.raises(ValueError, match=message):
         plain_setting("DLLP", name, given)
 
@@ -155,14 +155,14 @@ def test_the_help_on_a_method_is_short_and_of_its_settings(capsys, words):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_every_method_tells_its_settings(capsys, method):
+def test_help_lists_the_settings_of_every_method(capsys, method):
     assert main.main(["fit", "--method.help", method]) == 0
     said = capsys.readouterr().out
     assert all(f"--method.{name}" in said for name in collect_settings(method))
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_the_help_on_a_method_tells_the_names_that_a_setting_can_have(capsys, method):
+def test_the_help_on_a_method_lists_the_names_that_a_setting_can_have(capsys, method):
     assert main.main(["fit", "--method.help", method]) == 0
     said = " ".join(capsys.readouterr().out.split())
     for setting, allowed in method_class(method)._parameter_constraints.items():
@@ -172,7 +172,7 @@ def test_the_help_on_a_method_tells_the_names_that_a_setting_can_have(capsys, me
             assert all(re.search(rf"\b{name}\b", told) for name in names), setting
 
 
-def test_names_of_a_setting_that_takes_several_are_told_so(capsys):
+def test_help_lists_the_names_that_a_setting_takes(capsys):
     assert main.main(["fit", "--method.help", "LLPGAN"]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "One or several of entropy, self_training, smoothness." in said

@@ -20,7 +20,7 @@ def model_of_arrays(tmp_path, blobs, monkeypatch):
 
 @pytest.mark.usefixtures("model_of_arrays")
 @pytest.mark.parametrize("command", ["predict", "evaluate"])
-def test_a_model_of_arrays_refuses_a_table_in_words(command, capsys):
+def test_a_model_of_arrays_refuses_a_table_with_a_message(command, capsys):
     options = ["--label", "label"] if command == "evaluate" else []
     assert main.main([command, "model", "new.npz", *options]) == 0
     assert main.main([command, "model", "new.csv", "--overwrite", *options]) == 1

@@ -37,7 +37,7 @@ def test_a_report_becomes_a_model_that_predicts_rows_of_a_file(rows, people, cap
     assert "accuracy" in capsys.readouterr().out
 
 
-def test_the_card_tells_what_the_model_learned_from():
+def test_the_card_describes_what_the_model_learned_from():
     main.main([*PAIRS, "--sd", "3", "--threshold", "2"])
     card = Path("model/model_card.md").read_text()
     for said in ("tables of 3 pairs", "report.csv", "standard deviation 3", "below 2", "columns code, job, year"):

@@ -68,7 +68,7 @@ def test_without_the_hardware_all_networks_train_in_32_bit(without_bfloat16):
     )
 
 
-def test_a_precision_that_is_asked_for_is_taken(without_bfloat16):
+def test_a_precision_that_is_asked_for_is_used(without_bfloat16):
     assert devices.choose_precision("bf16-mixed", nn.Linear(3, 2), CPU, (3,)) == "bf16-mixed"
 
 

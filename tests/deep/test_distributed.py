@@ -202,7 +202,7 @@ def test_a_training_begins_the_epochs_of_its_players(bags, monkeypatch):
     assert set(used) == set(begun)
 
 
-def test_a_lost_connection_is_told_in_words():
+def test_a_lost_connection_is_explained():
     several, alone = (Ranks(SimpleNamespace(world_size=n, global_rank=0)) for n in (2, 1))
     lost = RuntimeError("[gloo/transport/tcp/pair.cc:534] Connection closed by peer")
     words = pytest.raises(ConnectionError, match=r"process 0 of 2 lost another process.*: start it again")

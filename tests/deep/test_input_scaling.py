@@ -32,7 +32,7 @@ def test_the_range_is_that_of_all_images():
     assert Scaling.from_instances(images)(torch.tensor(images))[[0, -1]].ravel().tolist() == [-1, 1]
 
 
-def test_the_way_back(rng):
+def test_unscaling_undoes_scaling(rng):
     table = rng.normal(size=(20, 3)) * [1, 100, 0.01] + 5
     scaling = Scaling.from_instances(table)
     rows = torch.tensor(table, dtype=torch.float32)
@@ -47,7 +47,7 @@ def test_the_way_back_of_a_constant_column_is_its_value(rng):
     assert torch.isfinite(fakes).all()
 
 
-def test_a_column_that_single_precision_cannot_tell_is_left_out_with_a_warning(rng):
+def test_a_column_beyond_single_precision_is_left_out_with_a_warning(rng):
     table = np.column_stack([rng.normal(size=20), 1e12 + rng.normal(size=20)])
     with pytest.warns(TrainingWarning, match="column 1 varies too little"):
         scaling = Scaling.from_instances(table)

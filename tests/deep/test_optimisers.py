@@ -66,7 +66,7 @@ def test_an_optimizer_by_name_or_by_function_trains_the_classifier(bags, optimiz
     assert len(model.history_) == 2
 
 
-def test_a_setting_beside_a_function_that_makes_the_optimizer_is_refused(bags):
+def test_a_setting_is_refused_if_a_function_makes_the_optimizer(bags):
     with pytest.raises(ValueError, match=r"learning_rate=0\.1: set it in the function that is given as optimizer"):
         DLLP(optimizer=torch.optim.Adagrad, learning_rate=0.1).fit_bags(bags)
 

@@ -89,7 +89,7 @@ def test_labels_are_made_without_the_view_and_learned_with_it(bags):
     assert "self_training_loss" in model.history_[0]
 
 
-def test_what_it_cannot_do_is_refused_in_words(bags):
+def test_what_it_cannot_do_is_refused_with_a_message(bags):
     with pytest.raises(ValueError, match="view='distortions' is for images"):
         LLPDC(view="distortions").fit_bags(bags)
     with pytest.raises(ValueError, match="view made"):

@@ -215,7 +215,7 @@ def test_units_of_the_same_name_in_two_strata_are_two_units():
         GroupCounts.from_table(table, **sides)
 
 
-def test_shown_in_short(shares):
+def test_many_names_are_shown_in_short(shares):
     assert repr(shares) == "GroupShares(2 groups, 2 outcomes, 2 strata)"
     names = [f"g{i}" for i in range(40)]
     assert "and 34 more" in repr(GroupCounts(np.ones((2, 40)), np.full((2, 40), 1.0), names))

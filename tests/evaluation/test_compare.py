@@ -141,7 +141,7 @@ def made(scores):
     return Comparison(methods, rows, "cross_entropy")
 
 
-def test_the_simplest_within_one_paired_standard_error_is_told():
+def test_the_simplest_within_one_paired_standard_error_is_named():
     """A difference that all bags share counts, however much bags differ."""
     near = made({"DLLP": [1.0, 2.0, 3.0, 4.0], "MeanMap": [1.5, 1.7, 3.4, 3.9]})
     assert (near.chosen, near.simplest) == ("DLLP", "MeanMap")
@@ -171,7 +171,7 @@ def test_every_method_has_its_place_in_simplicity():
     assert set(SIMPLEST_FIRST) == set(METHODS)
 
 
-def test_who_does_not_beat_the_overall_shares_is_told():
+def test_methods_that_do_not_beat_the_overall_shares_are_named():
     assert made({"MeanMap": [1.0, 2.0, 1.0, 2.0]}).beats_overall_shares
     assert not made({OVERALL: [1.0, 2.0, 1.0, 2.1], "MeanMap": [1.0, 2.0, 1.1, 1.9]}).beats_overall_shares
 

@@ -12,7 +12,7 @@ def found(bags):
     return compare(bags, [MeanMap(), Failing()], cv=2)
 
 
-def test_the_table_tells_what_was_chosen_and_what_failed(found):
+def test_the_table_shows_what_was_chosen_and_what_failed(found):
     text = as_markdown(found)
     assert "| MeanMap |" in text
     assert "| chosen |" in text

@@ -51,7 +51,7 @@ def test_few_images_are_learned_by_what_held_out_bags_choose(grey):
     assert (found.method.fit_bags(grey).predict(instances) == labels).mean() > 0.9
 
 
-def test_a_network_that_fails_is_told_with_the_reason(grey):
+def test_a_network_that_fails_is_reported_with_the_reason(grey):
     last = replace(grey, instances=grey.instances.transpose(0, 2, 3, 1))
     reason = default_method(last).reason
     for method in ("DLLP", "LLPGAN"):
@@ -65,7 +65,7 @@ def test_the_same_seed_takes_the_same_method(grey):
     assert repr(first.method) == repr(second.method)
 
 
-def test_many_or_large_images_are_learned_by_a_network_whose_time_is_told(grey, monkeypatch):
+def test_many_or_large_images_are_learned_by_a_network_whose_time_is_announced(grey, monkeypatch):
     monkeypatch.setattr(module, "FEW_IMAGES", 50)
     assert not chooses_by_held_out_bags(grey)
     found = default_method(grey)

@@ -18,7 +18,7 @@ def one_column_tells(rng):
     return Bags.from_labels(instances, labels, groups)
 
 
-def test_only_the_columns_that_tell_matter(one_column_tells):
+def test_only_informative_columns_matter(one_column_tells):
     model = MeanMap().fit_bags(one_column_tells)
     rises = importance(model, one_column_tells, {"both": [0, 1], "first": [0], "none": [2, 3]})
     assert rises["both"].mean > rises["first"].mean > 10 * abs(rises["none"].mean)
@@ -44,7 +44,7 @@ def test_the_same_seed_gives_the_same_figures(one_column_tells):
     assert one == other
 
 
-def testfewer_rows_rows_keep_every_bag_and_its_proportions(rng):
+def test_fewer_rows_keep_every_bag_and_its_proportions(rng):
     bag_of_row = np.repeat(["a", "b", "c"], [1, 100, 899])
     bags = Bags.from_arrays(rng.normal(size=(1000, 2)), bag_of_row, rng.dirichlet([1, 1], size=3))
     fewer = fewer_rows(bags, 100, rng)
@@ -53,7 +53,7 @@ def testfewer_rows_rows_keep_every_bag_and_its_proportions(rng):
     assert fewer_rows(bags, 1000, rng) is bags
 
 
-def testfewer_rows_rows_mean_the_same(one_column_tells):
+def test_fewer_rows_mean_the_same(one_column_tells):
     model = MeanMap().fit_bags(one_column_tells)
     all_rows, some = (importance(model, one_column_tells, {"both": [0, 1]}, max_rows=n) for n in (300, 150))
     assert some["both"].mean == pytest.approx(all_rows["both"].mean, rel=0.3)

@@ -45,7 +45,7 @@ def test_sizes_and_condition(rng):
     assert found.condition == pytest.approx(mixing_condition(bags))
 
 
-def test_classes_that_no_bag_tells_apart_are_named():
+def test_classes_that_no_bag_distinguishes_are_named():
     shares = np.array([[0.2, 0.2, 0.6], [0.4, 0.4, 0.2], [0.1, 0.1, 0.8]])
     found = inspect_bags(Bags.from_arrays(np.zeros((9, 1)), np.arange(9) // 3, shares, classes=["a", "b", "c"]))
     assert found.unclear == ("b and a",)

@@ -6,13 +6,13 @@ from llpgan.evaluation.scores import Estimate, _placements, auc_estimate, mean, 
 
 
 @pytest.mark.parametrize(("hits", "n"), [(0, 5), (5, 5), (40, 100), (1, 1)])
-def test_wilson(hits, n):
+def test_intervals_of_shares_are_wilsons(hits, n):
     expected = stats.binomtest(hits, n).proportion_ci(method="wilson")
     found = share(hits, n)
     np.testing.assert_allclose([found.low, found.high], expected, atol=1e-6)
 
 
-def test_student(rng):
+def test_intervals_of_means_are_students(rng):
     values = rng.exponential(size=12) + 5
     found = mean(values)
     expected = stats.t.interval(0.95, 11, loc=values.mean(), scale=stats.sem(values))

@@ -23,6 +23,6 @@ def test_the_variance_by_theory_counts_as_ten_bags():
     assert found.high / 0.5 == pytest.approx(wanted, rel=0.05)
 
 
-def test_a_share_is_no_surer_than_with_all_labels():
+def test_a_share_is_no_more_precise_than_with_all_labels():
     found = jackknife(np.array(0.9), np.full(50, 0.9), np.array(0.0), 1000, top=1.0, share=True).at()
     assert found.high - found.low > 2 * 1.96 * np.sqrt(0.9 * 0.1 / 1000) * 0.95

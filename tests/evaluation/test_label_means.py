@@ -76,7 +76,7 @@ def test_figures_that_are_the_labels_are_known_without_error(rng):
 
 
 @pytest.mark.slow
-def test_noise_in_proportions_is_taken_off_the_spread(rng):
+def test_noise_in_proportions_is_subtracted_from_the_spread(rng):
     spreads = []
     for _ in range(300):
         labels, bag_of_row = rng.integers(2, size=400), np.arange(400) // 10

@@ -36,7 +36,7 @@ def test_calibration_by_a_plain_loop(predictions):
     assert scores.calibration_error.value == pytest.approx(error)
 
 
-def test_classes_are_told_by_name():
+def test_classes_are_matched_by_name():
     scores = label_scores(["yes", "no"], [[0.9, 0.1], [0.9, 0.1]], ["yes", "no"])
     np.testing.assert_array_equal(scores.confusion, [[1, 0], [1, 0]])
 

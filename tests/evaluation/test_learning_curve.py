@@ -29,7 +29,7 @@ def test_more_bags_help_and_the_same_seed_gives_the_same_curve(rng):
     assert curve.at(200) <= curve.at(80)
 
 
-def test_what_is_wrong_with_its_own_fits_is_not_told(rng, recwarn):
+def test_warnings_of_fits_within_it_are_not_shown(rng, recwarn):
     """Features that tell nothing: each fit would warn of that."""
     bags = Bags.from_labels(rng.normal(size=(320, 2)), rng.integers(2, size=320), np.arange(320) // 8)
     assert learning_curve(bags) is not None

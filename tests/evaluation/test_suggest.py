@@ -49,7 +49,7 @@ def test_uncertain_rows_are_near_one_half(model, bags):
     assert p[rows].max() <= np.sort(p)[9]
 
 
-def test_images_and_several_classes_are_taken():
+def test_images_and_several_classes_are_supported():
     rng = np.random.default_rng(2)
     labels = rng.integers(3, size=240)
     X = rng.normal(size=(240, 1, 12, 12)) + labels[:, None, None, None]

@@ -29,7 +29,7 @@ def test_the_objective_never_rises(hard_bags):
     assert np.diff(objectives).max() < 1e-6
 
 
-def test_it_ends_at_the_logistic_regression_of_its_own_labels(hard_bags):
+def test_it_ends_at_the_logistic_regression_of_its_pseudo_labels(hard_bags):
     model = AlternatingMeanMap(tol=1e-9, standardize=False).fit_bags(hard_bags)
     labels = best_labels(hard_bags, class_scores(model.model_, model._features(hard_bags.instances)))
     supervised = LogisticRegression(tol=1e-9, max_iter=10_000).fit(hard_bags.instances, labels)

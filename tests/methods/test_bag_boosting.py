@@ -196,7 +196,7 @@ def test_scores_in_a_file_are_those_in_memory(bag_shift, rings, tmp_path, monkey
 
 
 @pytest.mark.parametrize("bag_shift", ["covariate", "label"])
-def test_rows_without_weight_tell_nothing(bag_shift, rings):
+def test_rows_without_weight_change_nothing(bag_shift, rings):
     rows, labels = rings
     counts = np.arange(2000) % 2 == 0
     groups = np.arange(2000) // 10
@@ -208,7 +208,7 @@ def test_rows_without_weight_tell_nothing(bag_shift, rings):
     assert model.starts_[:, 0] == pytest.approx(np.log(bags.prior[1] / bags.prior[0]), abs=0.2)
 
 
-def test_bags_without_weight_tell_nothing(rings):
+def test_bags_without_weight_change_nothing(rings):
     rows, labels = rings
     groups = np.arange(2000) // 10
     wrong = groups % 2 == 1

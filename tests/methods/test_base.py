@@ -172,7 +172,7 @@ def test_integer_classes_stay_integers_from_a_cross_table_to_a_saved_model(peopl
 
 @pytest.mark.parametrize("labels", [[0, 1], ["0", "1"], [0.0, 1.0], [False, True]], ids=repr)
 @pytest.mark.parametrize("classes", [[0, 1], ["0", "1"]], ids=repr)
-def test_labels_are_compared_with_classes_in_words(blobs, bags, labels, classes):
+def test_labels_and_classes_of_different_types_are_matched_or_named(blobs, bags, labels, classes):
     instances, truth, groups = blobs
     model = MeanMap().fit_bags(Bags.from_arrays(instances, groups, bags.proportions, classes=classes))
     y = np.array(labels)[truth]
@@ -208,7 +208,7 @@ def test_weights_that_are_none_are_named(blobs, bags, weights, said):
             model.score(blobs[0], y, groups=blobs[2], sample_weight=weights)
 
 
-def test_weights_count(blobs, bags):
+def test_weights_count_in_the_score(blobs, bags):
     model = MeanMap().fit_bags(bags)
     right = model.predict(blobs[0]) == blobs[1]
     weights = np.arange(80.0)

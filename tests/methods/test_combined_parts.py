@@ -146,7 +146,7 @@ def test_a_view_of_the_users_own_is_not_needed_to_predict_and_can_be_given_again
         (LLPGAN(proportion_loss=CountLoss), "proportion_loss=CountLoss is a class: give an object, as CountLoss"),
     ],
 )
-def test_what_does_not_go_together_is_refused_in_words(model, message, bags):
+def test_settings_that_do_not_go_together_are_refused_with_a_message(model, message, bags):
     with pytest.raises(ValueError, match=message):
         model.fit_bags(bags)
 
@@ -189,7 +189,7 @@ def test_a_bag_that_is_too_large_is_refused_before_training_starts(model, messag
     assert seen == []
 
 
-def test_the_report_tells_the_settings_of_parts():
+def test_the_report_shows_the_settings_of_parts():
     model = LLPGAN(instance_terms=[Entropy(weight=0.2)], proportion_loss=MomentLoss(order=3))
     told = {setting.name: setting.value for setting in changed_settings(model)}
     assert told["instance_terms"] == "[Entropy(weight=0.2, ramp_until=0.0)]"
@@ -223,7 +223,7 @@ def test_the_report_tells_the_settings_of_parts():
         (lambda: TransportLoss(n_iterations=0), "n_iterations=0: give a whole number, one or more"),
     ],
 )
-def test_wrong_settings_of_a_loss_or_term_are_refused_in_words(make, message):
+def test_wrong_settings_of_a_loss_or_term_are_refused_with_a_message(make, message):
     with pytest.raises(ValueError, match=message):
         make()
 

@@ -53,7 +53,7 @@ def test_generated_images_stand_in_the_range_of_the_real_ones(images):
     ("shape", "message"),
     [((48, 8, 8), r"X\[:, None\]"), ((48, 8, 8, 3), r"channels last: X.transpose\(0, 3, 1, 2\)")],
 )
-def test_images_of_another_layout_are_refused_in_words(shape, message):
+def test_images_of_another_layout_are_refused_with_a_message(shape, message):
     with pytest.raises(ValueError, match=message):
         DLLP().fit(np.zeros(shape, np.uint8), np.arange(48) % 2)
 
@@ -164,12 +164,12 @@ def test_an_objective_and_a_noise_of_your_own(bags):
     assert np.ptp(model.sample(4), axis=0).max() == 0
 
 
-def test_normal_noise(bags):
+def test_samples_of_normal_noise_have_the_shape_of_instances(bags):
     model = LLPGAN(noise="normal", epochs=1, random_state=0).fit_bags(bags)
     assert model.sample(4).shape == (4, 3)
 
 
-def test_entropy_makes_predictions_surer(rng):
+def test_entropy_makes_predictions_more_confident(rng):
     """Two classes on top of each other: the proportions leave every instance at one half."""
     bags = Bags.from_arrays(rng.normal(size=(64, 2)), np.arange(64) // 8, np.full((8, 2), 0.5))
     unsure, sure = (

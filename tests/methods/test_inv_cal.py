@@ -91,7 +91,7 @@ def test_blocks_do_not_change_predictions(noisy_bags, monkeypatch):
 
 
 @pytest.mark.parametrize("kernel", ["poly", "laplacian", "sigmoid", "cosine"])
-def test_the_kernels_of_scikit_learn_are_taken(kernel, noisy_bags):
+def test_the_kernels_of_scikit_learn_are_supported(kernel, noisy_bags):
     probabilities = InvCal(kernel=kernel).fit_bags(noisy_bags).predict_proba(noisy_bags.instances)
     np.testing.assert_allclose(probabilities.sum(axis=1), 1)
 

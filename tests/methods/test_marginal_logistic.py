@@ -81,7 +81,7 @@ def test_knowing_the_noise_is_better_than_ignoring_it(with_rows):
     assert np.mean(told) < np.mean(ignored)
 
 
-def test_cells_that_were_left_out_tell_nothing():
+def test_cells_that_were_left_out_change_nothing():
     rows, labels = made(2000)
     tables = MarginalTables.from_rows(rows, labels, threshold=100)
     model = MarginalLogistic(C=1.0, n_rows=5000, random_state=0).fit_tables(tables)

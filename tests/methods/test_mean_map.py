@@ -60,7 +60,7 @@ def test_the_condition_is_near_the_size_of_random_bags(rng):
         ([[0.5, 0.5, 0.0], [0.2, 0.8, 0.0], [0.1, 0.9, 0.0]], "every class apart from the others"),
     ],
 )
-def test_a_hopeless_system_is_said_in_words(rng, proportions, said):
+def test_a_hopeless_system_is_described(rng, proportions, said):
     bags = Bags.from_arrays(rng.normal(size=(12, 2)), np.arange(12) % len(proportions), np.array(proportions))
     with pytest.raises(ValueError, match=said):
         MeanMap().fit_bags(bags)

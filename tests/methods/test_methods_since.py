@@ -111,7 +111,7 @@ def test_any_loss_is_a_proportion_loss(method, loss, blobs):
     assert model.fit(instances, labels, groups=groups).score(instances, labels) > 0.9
 
 
-def test_a_loss_with_settings_of_its_own_is_a_proportion_loss(bags):
+def test_a_loss_with_settings_is_a_proportion_loss(bags):
     settings = {"epochs": 3, "random_state": 0}
     by_hand = DLLP(proportion_loss=MomentLoss(order=3), **settings).fit_bags(bags)
     assert_same_weights(by_hand, MomentMatching(order=3, **settings).fit_bags(bags))
@@ -139,13 +139,13 @@ def test_easyllp_knows_the_prior_of_its_bags(bags):
     ],
     ids=lambda value: type(value).__name__,
 )
-def test_what_does_not_go_together_is_refused_in_words(model, message, bags):
+def test_settings_that_do_not_go_together_are_refused_with_a_message(model, message, bags):
     with pytest.raises(ValueError, match=message):
         model.set_params(random_state=0, epochs=2).fit_bags(bags)
 
 
 @pytest.mark.parametrize("model", [DLLP(proportion_loss="easyllp"), MomentMatching(), MixBag(), LLPFC()], ids=repr)
-def test_weighted_rows_are_refused_in_words(model, blobs):
+def test_weighted_rows_are_refused_with_a_message(model, blobs):
     bags = llpgan.Bags.from_labels(*blobs, weights=np.arange(1.0, 81.0))
     with pytest.raises(ValueError, match="weigh"):
         model.fit_bags(bags)
@@ -184,7 +184,7 @@ def size_beside_cross_entropy(loss, bag_size, n_bags=60):
     return length(loss.knowing((1 / 3, 1 / 3, 1 / 3))) / length(PROPORTION_LOSSES["exact"])
 
 
-def test_other_terms_keep_their_weight_beside_a_loss_that_grows_with_bags(bags):
+def test_other_terms_keep_their_weight_with_a_loss_that_grows_with_bags(bags):
     settings = {"epochs": 2, "random_state": 0, "proportion_loss": "counts"}
     assert_same_weights(
         LLPGAN(**settings).fit_bags(bags), LLPGAN(proportion_weight=1.0, **settings).fit_bags(bags)

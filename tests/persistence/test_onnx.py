@@ -172,7 +172,7 @@ def test_a_kernel_of_the_users_own_is_refused(model, blobs):
         to_onnx(model)
 
 
-def test_far_from_all_classes_the_likeliest_is_still_told():
+def test_far_from_all_classes_the_likeliest_is_still_predicted():
     """Each class has a probability near zero against the others; onnxruntime's own sigmoid says zero of all."""
     rng = np.random.default_rng(0)
     instances, labels = rng.normal(size=(60, 3)), rng.integers(0, 3, 60)
@@ -244,7 +244,7 @@ def test_a_network_that_torch_cannot_export_is_refused(blobs):
         to_onnx(model)
 
 
-def test_the_file_tells_what_it_is():
+def test_the_file_describes_itself():
     exported = to_onnx(trained(MeanMap()))
     told = {entry.key: entry.value for entry in exported.metadata_props}
     assert told == {"method": "MeanMap", "llpgan": llpgan.__version__, "classes": json.dumps(["no", "yes"])}
@@ -266,7 +266,7 @@ def test_without_the_packages_it_says_what_to_install(monkeypatch, bags):
         to_onnx(MeanMap().fit_bags(bags))
 
 
-def test_the_command(tmp_path, capsys):
+def test_the_command_exports_a_model_that_predicts_the_same(tmp_path, capsys):
     model = trained(MeanMap())
     save(model, tmp_path / "model")
     command = ["export", "onnx", str(tmp_path / "model"), "--out", str(tmp_path / "model.onnx")]

@@ -168,7 +168,7 @@ def test_a_model_that_is_not_fitted_is_not_saved(tmp_path):
         save(MeanMap(), tmp_path / "model")
 
 
-def test_an_existing_folder_is_replaced_only_when_told(saved, people_bags):
+def test_an_existing_folder_is_replaced_only_with_overwrite(saved, people_bags):
     with pytest.raises(FileExistsError, match="model exists"):
         save(InvCal().fit_bags(people_bags), saved)
     assert type(load(saved)).__name__ == "MeanMap"
@@ -212,7 +212,7 @@ def test_truncated_and_missing_files_are_refused_by_name(saved):
         path.write_bytes(content)
 
 
-def test_not_a_model(tmp_path):
+def test_what_is_no_model_is_named(tmp_path):
     with pytest.raises(FileNotFoundError, match="nowhere is not a saved model: there is no such folder"):
         load(tmp_path / "nowhere")
     (tmp_path / "people.csv").write_text("state,age\n")

@@ -160,7 +160,7 @@ def test_group_shares_are_taken_from_any_table(ax, kind):
     assert drawn(display, ax)
 
 
-def test_groups_of_several_columns_are_told_apart(ax):
+def test_groups_of_several_columns_stay_different(ax):
     result = Result()
     result.groups, result.intervals = (("old", 0), ("old", None)), None
     display = GroupSharesDisplay.from_shares(result, ax=ax)

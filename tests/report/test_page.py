@@ -204,7 +204,7 @@ def test_effects_have_a_direction():
     assert f"rises: {100 * effect.predicted[0, 1]:.1f}\u00a0% at {effect.names[0]}" in part
 
 
-def test_shares_by_group_are_told_where_they_are_given():
+def test_shares_by_group_are_shown_if_they_are_given():
     shares = GroupSharesDisplay.prepare({"group": ["young", "old"], "class": ["yes"] * 2, "share": [0.25, 0.5]})
     page = render(replace(told("table", False), shares=shares))
     shown, _ = table_of(page, "Shares of classes by group")
@@ -224,7 +224,7 @@ def test_settings_that_differ_are_named():
     assert "<code>C = 0.5</code>" in section(page_on("table", False), "summary")
 
 
-def test_held_out_bags_stand_beside_the_others():
+def test_held_out_bags_are_shown_next_to_the_others():
     page = page_on("three classes", False)
     assert "On held-out bags" in section(page, "summary")
     assert '<th scope="col">Held out</th>' in section(page, "bags")

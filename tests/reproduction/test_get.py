@@ -16,6 +16,6 @@ def test_data_get_fetches_and_says_where(tmp_path, monkeypatch, capsys):
     assert "mnist is in" in capsys.readouterr().err
 
 
-def test_an_unknown_data_set_is_told(tmp_path, capsys):
+def test_an_unknown_data_set_is_named(tmp_path, capsys):
     assert command.main(["get", "mnits", "--to", str(tmp_path)]) == 1
     assert "no data set 'mnits' to download; there are mnist" in capsys.readouterr().err

@@ -20,7 +20,7 @@ def savez(tmp_path):
     return saved
 
 
-def test_an_archive_with_bags_beside_the_instances(savez):
+def test_an_archive_may_hold_bags_and_instances(savez):
     bags = Bags.from_tables(savez(instances=X, state=STATES), RESULTS, bag="state")
     np.testing.assert_array_equal(bags.instances, X)
     assert bags.bag_ids == ("IA", "OH")
@@ -28,7 +28,7 @@ def test_an_archive_with_bags_beside_the_instances(savez):
     assert bags.encoder.positions == {"column 0": [0], "column 1": [1], "column 2": [2]}
 
 
-def test_labels_beside_the_instances_are_counted(savez):
+def test_labels_in_the_archive_are_counted(savez):
     path = savez(instances=X, state=STATES, voted=np.array([0, 1, 0, 1, 1, 1]))
     bags = Bags.from_tables(path, bag="state", label="voted")
     np.testing.assert_allclose(bags.proportions, [[0, 1], [2 / 3, 1 / 3]])

@@ -142,7 +142,7 @@ def test_bags_without_proportions_are_refused(ids, said):
     assert str(error.value) == said
 
 
-def test_names_that_only_look_alike_are_told_apart():
+def test_names_that_only_look_alike_stay_different():
     table = BagTable.from_table(
         pa.table({"state": ["A\u030aland"], "no": [0.5], "yes": [0.5]}), ["state"], None, "r.csv"
     )

@@ -126,7 +126,7 @@ def test_numbers_as_categories_are_the_same_in_every_type(first, later):
     assert encoded(learned(Category, first), later) == [[1, 0, 0], [0, 1, 0]]
 
 
-def test_leading_zeros_tell_categories_apart():
+def test_leading_zeros_distinguish_categories():
     assert encoded(learned(Category, ["07", "7"]), ["7", "07"]) == [[0, 1], [1, 0]]
 
 

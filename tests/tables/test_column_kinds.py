@@ -75,7 +75,7 @@ NOTHING_TO_LEARN = {
 
 
 @pytest.mark.parametrize(("values", "name", "why"), NOTHING_TO_LEARN.values(), ids=NOTHING_TO_LEARN)
-def test_columns_that_tell_nothing_are_left_out(values, name, why):
+def test_uninformative_columns_are_left_out(values, name, why):
     with pytest.raises(LeftOut, match=why):
         kind_of(values, name=name)
 
@@ -91,7 +91,7 @@ TAKEN = {
 
 
 @pytest.mark.parametrize(("values", "name"), TAKEN.values(), ids=TAKEN)
-def test_columns_that_only_look_like_ids_are_taken(values, name):
+def test_columns_that_only_look_like_ids_are_features(values, name):
     assert kind_of(values, name=name) in (Number, Category)
 
 

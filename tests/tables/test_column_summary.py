@@ -75,7 +75,7 @@ CASES |= {
 
 @pytest.mark.parametrize("n_rows", [1, 2, 7, 1000])
 @pytest.mark.parametrize(("values", "columns"), CASES.values(), ids=CASES)
-def test_parts_tell_what_the_whole_tells(values, columns, n_rows):
+def test_parts_are_encoded_as_the_whole(values, columns, n_rows):
     column = as_column(values)
     assert said(streamed, column, columns, n_rows) == said(learned, column, columns)
     assert said(merged, column, columns, n_rows) == said(learned, column, columns)

@@ -479,7 +479,7 @@ def test_options_that_contradict_each_other(options, message):
 
 
 @needs_lite0
-def test_embed_writes_features_beside_the_columns(folder, tmp_path):
+def test_embed_writes_features_next_to_the_columns(folder, tmp_path):
     out = tmp_path / "features.parquet"
     assert main(["embed", str(folder), "--image_size", "32,32", "--out", str(out)]) == 0
     table = pq.read_table(out)

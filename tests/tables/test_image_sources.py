@@ -235,7 +235,7 @@ def test_paths_that_lead_nowhere(tmp_path, save, write, text, kind, said):
     assert said.format(folder=tmp_path) in str(error.value)
 
 
-def test_colour_images_that_become_grey_are_told(tmp_path, save):
+def test_colour_images_that_become_grey_are_noted(tmp_path, save):
     save("cats/1.png", (6, 5))
     save("dogs/1.png", (6, 5, 3))
     with pytest.warns(
@@ -261,7 +261,7 @@ def test_colours_of_16_bits_are_refused(ending, tmp_path):
         ImageEncoder("path", (3, 4, 4)).encode(open_rows({"path": [str(path)]}))
 
 
-def test_an_image_in_the_folder_of_no_bag_is_told(tmp_path, save):
+def test_an_image_outside_the_folders_of_bags_is_named(tmp_path, save):
     for name in ("cats/1.png", "dogs/1.png", "stray.png"):
         save(name)
     with pytest.raises(ValueError, match=r"an image lies directly in .*, in the folder of no bag"):

@@ -85,7 +85,7 @@ def test_almost_the_shares_is_no_leak():
     assert not leaks([1 - LABELS[0], *LABELS[1:]])
 
 
-def test_where_all_bags_have_the_same_shares_they_tell_nothing():
+def test_bags_with_equal_shares_are_uninformative():
     assert not leaks(HARMLESS, shares=np.full((3, 2), 0.5))
 
 

@@ -330,7 +330,7 @@ def test_what_is_wrong_with_counts_is_said_with_their_file(write):
         Bags.from_tables(people, counts=counts, bag="state")
 
 
-def test_tables_without_a_file_are_told_apart():
+def test_tables_without_a_file_are_named_by_their_role():
     with pytest.raises(ValueError, match="bag 'Utah' of the table has no row in the table of proportions"):
         Bags.from_tables(FEW, {"state": ["Ohio", "Iowa"], "no": [1, 0], "yes": [0, 1]}, bag="state")
     with pytest.raises(

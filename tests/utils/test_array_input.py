@@ -63,7 +63,7 @@ def test_missing_values_of_pandas_are_named_by_row_and_column():
 
 
 @pytest.mark.parametrize("number", [10**30, Decimal("1.5"), Fraction(1, 2), True, np.float16(2)], ids=repr)
-def test_numbers_of_all_types_are_taken(number):
+def test_numbers_of_all_types_are_read(number):
     assert Bags.from_arrays([[number]] * 4, GROUPS, SHARES).instances[0, 0] == float(number)
 
 

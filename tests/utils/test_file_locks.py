@@ -130,7 +130,7 @@ def test_a_folder_that_cannot_be_made_is_an_error(tmp_path, in_the_way):
         pass
 
 
-def test_a_file_system_without_locks_is_told(tmp_path, monkeypatch):
+def test_a_file_system_without_locks_is_warned_of(tmp_path, monkeypatch):
     def fail(file, how):
         raise OSError(errno.ENOSYS, "Function not implemented")
 

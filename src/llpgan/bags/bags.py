@@ -258,7 +258,8 @@ class Bags:
         >>> Bags.from_tables(people, results, bag="state")
         Bags(3 instances of shape (1,), 2 bags of 1 to 2, 2 classes)
         """
-        from llpgan.tables import TableSpec, bags_from_tables
+        from llpgan.tables import TableSpec
+        from llpgan.tables.build import read_bags
 
         spec = TableSpec(
             proportions=proportions,
@@ -282,7 +283,7 @@ class Bags:
             unmatched=unmatched,
             tolerance=tolerance,
         )
-        return bags_from_tables(instances, spec)
+        return read_bags(instances, spec)[0]
 
     @classmethod
     def from_arrays(

@@ -350,7 +350,7 @@ def plain_setting(method: str, name: str, value: Any) -> Any:
         near = difflib.get_close_matches(name, hints, n=1)
         raise OptionError(
             f"{method} has no setting {name!r}{f' (did you mean {near[0]}?)' if near else ''}: "
-            f"llpgan fit --method.help {method} tells them"
+            f"llpgan fit --method.help {method} lists them"
         )
     if value is None or value in ("null", "None"):
         if type(None) in get_args(hints[name]):

@@ -41,7 +41,7 @@ class Ranks:
 
     @property
     def is_first(self) -> bool:
-        """Whether this rank writes files and tells what happens."""
+        """Whether this rank writes files and reports what happens."""
         return self.rank == 0
 
     def share(self, n: int) -> slice:

@@ -18,7 +18,7 @@ from llpgan.deep.batches import BagBatch, BagDataset, Rows
 from llpgan.deep.losses import bag_means, log_bag_means
 from llpgan.utils.arrays import Array
 
-_SUM_WEIGHT = 1e3  # of Σ α = 1 beside the fit to the prior: what is left of it is taken out by normalising
+_SUM_WEIGHT = 1e3  # of Σ α = 1 relative to the fit to the prior: what is left of it is taken out by normalising
 _RIDGE = 1e-4  # towards equal weights, where bags are alike and the fit leaves them open
 _REGROUPING = 1  # tells the random numbers of groups from those of the steps' order
 

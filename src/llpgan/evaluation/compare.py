@@ -278,7 +278,7 @@ def _parse_row(path: Path, number: int, line: bytes) -> Row:
 
 
 def _is_row(row: Any) -> bool:
-    """Whether it tells a method and a fold, and either scores of bags or why there are none."""
+    """Whether it names a method and a fold, and either scores of bags or why there are none."""
     if not isinstance(row, dict):
         return False
     if not all(isinstance(row.get(name), str) for name in _TEXTS):

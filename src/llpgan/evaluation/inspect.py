@@ -18,7 +18,7 @@ from llpgan.utils.arrays import Array, to_frame
 from llpgan.utils.messages import html_table
 
 _ENOUGH_BAGS = 20  # with which 95 % intervals of accuracy without labels were measured to hold in 91 cases of 100
-_SAME = 1e-3  # shares of two classes that go together this closely cannot be told apart
+_SAME = 1e-3  # shares of two classes that go together this closely cannot be distinguished
 
 
 @dataclass(frozen=True, eq=False)

@@ -199,7 +199,7 @@ def label_mean(pairs: Pairs) -> LabelMean:
     leave_one_out, _ = _sharpen(_centre_moments(without, n_bags - 1, pairs))
     reach = moments.labels_rows * moments.figures_rows
     share_of_bags = 1 - n_bags / pairs.sizes.sum()  # bags of one row have no noise but that of their rows
-    per_bag = share_of_bags * reach * (1 - r**2) ** 2 / (1 + r**2) / _dimension(totals, pairs)
+    per_bag = share_of_bags * reach * (1 - r**2) ** 2 / (1 + r**2) / _dimension(totals)
     return LabelMean(value, leave_one_out, per_bag / (n_bags - 1))
 
 
@@ -251,7 +251,7 @@ def _safe_ratio(part: Array, whole: Array, otherwise: float = 0.0) -> Array:
     return np.where(something, part / np.where(something, whole, 1), otherwise)
 
 
-def _dimension(totals: tuple[Array, ...], pairs: Pairs) -> Array:
+def _dimension(totals: tuple[Array, ...]) -> Array:
     """In how many directions the counts of bags vary: K − 1 for K equal classes, 1 for one."""
     prior = totals[2] / totals[0][..., None]
     trace = (prior - prior**2).sum(-1)

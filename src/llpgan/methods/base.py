@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 _TRAIN_AGAIN = "look at the row, and if other rows fail too, train the model again"
 _LOOKED_AT = 256  # images, to see the range of their values
-_OTHER_RANGE = 100  # times larger or smaller: bytes beside values from 0 to 1
+_OTHER_RANGE = 100  # times larger or smaller: bytes, where the training had values from 0 to 1
 _BAGS_OF_ONE = (
     "labels without groups make every row a separate bag, so this is supervised learning from every label. To "
     "learn from bags, pass groups (the bag of each row); in cross_val_score and GridSearchCV they arrive after "

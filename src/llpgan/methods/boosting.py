@@ -25,7 +25,7 @@ from llpgan.utils.workers import divide_bags, find_workers
 LEAST = 1e-12  # of a mean prediction, so that its logarithm is finite
 _LEAST_VARIANCE = 1e-4
 _CELLS = 1000  # of a table of the information at probabilities of the second class
-_REPRESENTATIVES = 32  # bags that stand for all where an expectation over bags is taken
+_REPRESENTATIVES = 32  # bags that represent all in an expectation over bags
 
 
 @dataclass(frozen=True)

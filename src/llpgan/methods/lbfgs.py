@@ -86,9 +86,9 @@ class WolfeSearch:
                 self._other = self._best
             self._best = found
         self._bracketed = brackets
-        self._next = self._clip_step(step, found.step)
+        self._next = self._clip_step(step)
 
-    def _clip_step(self, step: float, last: float) -> float:
+    def _clip_step(self, step: float) -> float:
         best, other = self._best.step, self._other.step
         if not self._bracketed:
             self._low, self._high = (step + (factor * (step - best)) for factor in (_FURTHER_LEAST, _FURTHER_MOST))

@@ -266,7 +266,7 @@ def pair_features(positions: NDArray[np.int64], sizes: list[int], known: NDArray
 
 
 def known_features(tables: MarginalTables) -> NDArray[np.bool_]:
-    """For each value and each pair of values, whether the tables tell of it."""
+    """For each value and each pair of values, whether the tables count it."""
     n_values = sum(map(len, tables.values.values()))
     pairs = [~np.isnan(tables.counts[pair][..., 0]).ravel() for pair in tables.pairs]
     return np.concatenate([np.ones(n_values, dtype=bool), *pairs])

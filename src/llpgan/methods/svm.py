@@ -87,7 +87,7 @@ class ProportionSVM(BinaryClassifier):
         return Features.from_rows(self.kernel_map_(rows))
 
     def _fit_binary(self, features: Features, bags: Bags, shares: Array) -> ProbabilityOf:
-        """A class with the same share in every bag gets that share as its probability: the bags tell no more."""
+        """A class with the same share in every bag gets that share as its probability: the bags show no more."""
         if np.ptp(shares) > SAME_SHARE:
             return self._separate(features, bags, shares)
         nearest = 1 / len(features)

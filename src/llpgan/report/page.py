@@ -279,7 +279,7 @@ class InspectionPage:
         sections = {"summary": "Summary", "data": "Bags"}
         if self.curve is not None:
             sections["curve"] = "More bags"
-        return render_template("inspection_page.html.j2", self.title, sections, told=self)
+        return render_template("inspection_page.html.j2", self.title, sections, page=self)
 
 
 @dataclass(frozen=True, eq=False)

@@ -407,7 +407,7 @@ def confusion_table(scores: LabelScores, classes: Sequence[str]) -> DataTable:
 
 
 def classes_table(found: Inspection) -> DataTable:
-    """What bags tell of each class."""
+    """How informative the bags are about each class."""
     return DataTable(
         "classes",
         "What the bags show of each class",

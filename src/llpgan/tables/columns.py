@@ -43,7 +43,7 @@ _ANY_DATE = "|".join((_OTHER_DATE, _DOTTED_DATE, _SLASHED_DATE, _ISO_DATE, _WORD
 _DAY = 24 * 3600.0
 _FIRST_ROWS = 1000
 _ROUNDING = 1e-12  # of sums of weights
-_WHOLE = 2.0**53  # above it, floats are too coarse to be told from integers
+_WHOLE = 2.0**53  # above it, floats are too coarse to be distinguished from integers
 
 
 class RowError(ValueError):

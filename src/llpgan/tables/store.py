@@ -164,7 +164,7 @@ def open_store(path: str | Path) -> Bags:
 
 
 def _read_contents(path: Path) -> tuple[Contents, Encoder | None]:
-    """What ``store.json`` tells, and the encoder that it holds."""
+    """What ``store.json`` says, and the encoder that it holds."""
     content = read_sealed(path, FORMAT)
     try:
         refuse_misfit(Contents, content)

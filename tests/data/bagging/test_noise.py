@@ -100,7 +100,7 @@ def test_rounded_proportions_were_multiples_of_the_step(step, seed):
     assert (found[~some] == 1 / 3).all()
 
 
-def test_shares_that_all_round_to_nothing_are_told_as_equal():
+def test_shares_that_all_round_to_nothing_are_shown_as_equal():
     bags = Bags.from_labels(np.eye(30), np.arange(30), np.zeros(30, int))
     assert round_proportions(bags, 0.1).proportions == pytest.approx(np.full((1, 30), 1 / 30))
 

@@ -99,7 +99,7 @@ def test_bags_beyond_the_memory_of_a_law_are_refused():
         count_loss(torch.zeros(n + 1, 2), torch.as_tensor(np.repeat([0, 1], [1, n])), torch.full((2, 2), 0.5))
 
 
-def test_samples_are_refused_in_words():
+def test_samples_are_refused_with_a_message():
     with pytest.raises(ValueError, match="needs whole bags: leave mini_bag_size at None"):
         CountLoss()(*labelled(torch.float32), torch.tensor([9, 9, 9]))
 

@@ -40,7 +40,7 @@ def images(n=128, shape=(3, 32, 32)):
 
 @pytest.mark.parametrize("activation", [leaky_relu, nn.ReLU])
 @pytest.mark.parametrize("make", CLASSIFIERS)
-def test_every_classifier_tells_instances_apart_before_training(make, activation):
+def test_every_classifier_distinguishes_instances_before_training(make, activation):
     torch.manual_seed(0)
     network = make((3, 32, 32), 10, activation)
     if network.settles:
@@ -49,7 +49,7 @@ def test_every_classifier_tells_instances_apart_before_training(make, activation
 
 
 @pytest.mark.parametrize("make", [make for make in CLASSIFIERS if make((3, 32, 32), 10).settles])
-def test_deep_classifiers_tell_instances_apart_before_they_are_settled(make):
+def test_deep_classifiers_distinguish_instances_before_they_are_settled(make):
     torch.manual_seed(0)
     assert networks.signal_spread(make((3, 32, 32), 10), images()) > LEAST_SPREAD
 

@@ -107,7 +107,7 @@ def test_every_parameter_of_a_classifier_learns(make):
     assert all(p.grad is not None and p.grad.isfinite().all() for p in network.parameters())
 
 
-def test_halved():
+def test_halving_rounds_up():
     assert [halve(28, 2), halve(7), halve(32, 3), halve(30, 3)] == [7, 4, 4, 4]
 
 

@@ -75,7 +75,7 @@ def test_mirror_images_have_the_same_prediction_if_training_mirrors(photos, fitt
     assert np.abs(plain.predict_proba(photos.instances) - plain.predict_proba(mirrored)).max() > 1e-4
 
 
-def test_red_and_green_are_told_apart(photos, fitted):
+def test_red_and_green_are_distinguished(photos, fitted):
     assert isinstance(fitted.classifier_[1], PhotoClassifier)
     found = fitted.predict(photos.instances)
     assert (found == (photos.instances[:, 1].mean((1, 2)) > photos.instances[:, 0].mean((1, 2)))).mean() > 0.95

@@ -135,7 +135,7 @@ def test_what_is_wrong_with_a_pickle_is_named(tmp_path, rng, content, message):
 
 
 @given(st.integers(0, 400), st.binary(min_size=1, max_size=4))
-def test_a_damaged_pickle_is_read_or_refused_in_words(place, damage):
+def test_a_damaged_pickle_is_read_or_refused_with_a_message(place, damage):
     content = bytearray(python2_pickle({b"labels": [1, 2], b"data": np.zeros((2, 3072), np.uint8)}))
     content[place : place + len(damage)] = damage
     try:

@@ -20,7 +20,7 @@ def test_every_column_is_explained_with_what_is_missing():
     assert f"{len(people):,} voters" in CODEBOOK
 
 
-def test_scales_and_results_are_as_told():
+def test_scales_and_results_are_those_of_the_codebook():
     people, results = pyarrow.csv.read_csv(PEOPLE), pyarrow.csv.read_csv(RESULTS)
     for name, low, high in re.findall(r"`(\w+)` \| from (\d+) \([^)]*\) to (\d+) ", CODEBOOK):
         values = set(people[name].drop_null().to_pylist())

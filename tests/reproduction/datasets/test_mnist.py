@@ -26,7 +26,7 @@ def test_images_and_labels_come_as_written(tmp_path, rng, zipped, place):
     assert mnist.class_names[7] == "7"
 
 
-def test_fashion_mnist_lies_beside_mnist(tmp_path, rng):
+def test_fashion_mnist_has_its_own_folder(tmp_path, rng):
     write_mnist(tmp_path / "mnist", rng)
     written = write_mnist(tmp_path / "fashion-mnist", rng)
     fashion = load_fashion_mnist(str(tmp_path))

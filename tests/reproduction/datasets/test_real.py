@@ -18,7 +18,7 @@ def pixel_sums(split):
     return int(split.instances.sum(dtype=np.int64)), int(split.test_instances.sum(dtype=np.int64))
 
 
-def test_mnist():
+def test_mnist_has_its_published_counts():
     mnist = load_mnist(real("mnist"))
     assert mnist.instances.shape == (60_000, 1, 28, 28)
     counts = [5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949]
@@ -29,7 +29,7 @@ def test_mnist():
     assert mnist.instances.mean() / 255 == pytest.approx(0.1307, abs=1e-4)
 
 
-def test_fashion_mnist():
+def test_fashion_mnist_has_its_published_counts():
     fashion = load_fashion_mnist(real("fashion-mnist"))
     assert fashion.instances.shape == (60_000, 1, 28, 28)
     assert np.bincount(fashion.labels).tolist() == [6000] * 10
@@ -40,7 +40,7 @@ def test_fashion_mnist():
 
 
 @pytest.mark.slow
-def test_cifar_10():
+def test_cifar_10_has_its_published_counts():
     cifar = load_cifar10(real("cifar-10-batches-py"))
     assert cifar.instances.shape == (50_000, 3, 32, 32)
     assert np.bincount(cifar.labels).tolist() == [5000] * 10
@@ -51,7 +51,7 @@ def test_cifar_10():
     np.testing.assert_allclose(channels, [0.4914, 0.4822, 0.4465], atol=1e-4)
 
 
-def test_cifar_100():
+def test_cifar_100_has_its_published_counts():
     folder = real("cifar-100-python")
     fine, coarse = load_cifar100(folder), load_cifar100(folder, coarse=True)
     assert fine.instances.shape == (10_000, 3, 32, 32)
@@ -62,7 +62,7 @@ def test_cifar_100():
     assert trees == {"maple_tree", "oak_tree", "palm_tree", "pine_tree", "willow_tree"}
 
 
-def test_svhn():
+def test_svhn_has_its_published_counts():
     svhn = load_svhn(real("svhn"))
     assert svhn.instances.shape == (12_000, 3, 32, 32)
     assert np.bincount(svhn.labels).tolist() == [789, 2199, 1765, 1379, 1246, 1152, 942, 892, 866, 770]
@@ -70,7 +70,7 @@ def test_svhn():
     assert pixel_sums(svhn) == (4_254_011_015, 1_793_565_890)
 
 
-def test_adult():
+def test_adult_has_its_published_counts():
     adult = load_adult(real("adult.csv.gz"))
     assert [(adult.labels == income).sum() for income in ("<=50K", ">50K")] == [24_720, 7_841]
     assert [(adult.test_labels == income).sum() for income in ("<=50K", ">50K")] == [12_435, 3_846]

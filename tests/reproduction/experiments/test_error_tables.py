@@ -38,7 +38,7 @@ def test_pairs_of_classes_are_shown_alone_and_together():
     ]
 
 
-def test_variants_of_a_method_are_told_apart():
+def test_variants_of_a_method_have_their_own_lines():
     decay = {"weight_decay": 0.2}
     rows = [_row(2.0, method="DLLP"), _row(1.0, method="DLLP", settings=decay)]
     assert [line[:4] for line in _lines(rows)[::2]] == [

@@ -70,7 +70,7 @@ def test_a_block_is_the_product_of_its_lists(tmp_path):
         ),
     ],
 )
-def test_a_bad_grid_is_refused_in_words(tmp_path, text, message):
+def test_a_bad_grid_is_refused_with_a_message(tmp_path, text, message):
     grid = tmp_path / "grid.yaml"
     grid.write_text(text)
     with pytest.raises(ValueError, match=message):

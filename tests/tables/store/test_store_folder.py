@@ -107,7 +107,7 @@ def test_a_list_of_another_shape_is_refused_by_name(store, changes):
         open_store(store)
 
 
-def test_a_store_is_told_from_other_folders(store, tmp_path):
+def test_is_store_distinguishes_stores_from_other_folders(store, tmp_path):
     assert is_store(store)
     assert is_store(str(store))
     assert not is_store(tmp_path)
