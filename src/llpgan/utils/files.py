@@ -118,7 +118,7 @@ def name_if_full(path: Path) -> Iterator[None]:
 
 
 def _hidden_path(path: Path, what: object) -> Path:
-    """The place of a hidden file or folder next to an output, with its ending, from which writers know the format."""
+    """The place of a hidden file or folder next to an output, with its ending, which tells the format."""
     return path.with_name(f".llpgan-{what}-{path.name}")
 
 
