@@ -3,13 +3,14 @@
 import os
 import signal
 import time
+from functools import partial
 
 import numpy as np
 import pytest
 from sklearn.base import clone
 
 from llpgan import AutoLLP, BagBoosting, BagLogistic, Bags, LaplacianMeanMap, MeanMap
-from llpgan.methods import boosting
+from llpgan.methods import auto_llp, boosting
 from llpgan.methods.refinement import Refinement
 from llpgan.tables.store import open_store, store_bags
 from llpgan.utils.workers import divide_bags
@@ -51,6 +52,8 @@ def trained(name, bags):
         if "in blocks" in name:
             patch.setattr(boosting, "_ROWS_A_BLOCK", 300)
             patch.setattr(boosting, "ROWS_FOR_SPLITS", 1999)
+        patch.setattr(auto_llp, "BagBoosting", partial(BagBoosting, **FEW_TREES))
+        patch.setattr(auto_llp, "BagLogistic", partial(BagLogistic, n_resamples=5))
         return clone(METHODS[name]).fit_bags(bags)
 
 

@@ -258,8 +258,7 @@ class Bags:
         >>> Bags.from_tables(people, results, bag="state")
         Bags(3 instances of shape (1,), 2 bags of 1 to 2, 2 classes)
         """
-        from llpgan.tables import TableSpec
-        from llpgan.tables.build import read_bags
+        from llpgan.tables import TableSpec, bags_from_tables
 
         spec = TableSpec(
             proportions=proportions,
@@ -283,7 +282,7 @@ class Bags:
             unmatched=unmatched,
             tolerance=tolerance,
         )
-        return read_bags(instances, spec)[0]
+        return bags_from_tables(instances, spec)
 
     @classmethod
     def from_arrays(

@@ -292,10 +292,10 @@ def suggest(
 def _make_spec(data: str, weight: str | None, tables: Mapping[str, Any], label: str | None = None) -> TableSpec:
     """The columns of the bag, and a table of the bags; both must be named."""
     if tables.get("bag") is None and not Path(data).is_dir():  # in a folder of images, bags are folders
-        raise ValueError("nothing tells the bag of a row: name its column (bag)")
+        raise ValueError("the bag of each row is not known: name its column (bag)")
     spec = TableSpec(**tables, weight=weight, label=label)
     if not spec.tables_of_bags:
-        raise ValueError("nothing tells the shares of the bags: name a table of them (proportions) or (counts)")
+        raise ValueError("the shares of the bags are not known: name a table of them (proportions) or (counts)")
     return spec
 
 

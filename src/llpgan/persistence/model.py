@@ -152,7 +152,7 @@ _NOT_RECORDED = """\
 ## Training data and quality
 
 Not recorded: the model was saved without them."""
-_WHERE = """ `model.report("report.html", bags)` tells them, and so does the
+_WHERE = """ `model.report("report.html", bags)` shows them, and so does the
 card of a model that `llpgan fit` has saved."""
 _OF_BAGS = """\
 - The model learned from class proportions of bags, not from labels. Errors on single instances cancel within a
