@@ -128,3 +128,12 @@ def test_a_row_of_totals_is_no_unit():
             unit="unit",
             covariates=["income"],
         )
+
+
+def test_a_total_is_no_group():
+    """It would be read as a second group, and people of the first would count twice."""
+    table = {"black": [30, 10], "Total": [100, 80], "yes": [60, 50]}
+    with pytest.raises(
+        ValueError, match=r"column 'Total' is a total, which counts people .* again: .* \(groups\)"
+    ):
+        GroupCounts.from_table(table, groups=["black", "Total"], outcomes=["yes"], remainder="no")

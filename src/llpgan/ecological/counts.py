@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from llpgan.tables.columns import as_numbers, missing_values, naming_source
-from llpgan.tables.join import bag_keys
+from llpgan.tables.join import TOTALS, bag_keys
 from llpgan.tables.read import missing_column_error, read_table, source_name
 from llpgan.tables.spec import check_names
 from llpgan.utils.arrays import check_argument, check_numbers, is_frame, is_missing
@@ -224,7 +224,14 @@ class GroupCounts:
                 if name not in read.column_names:
                     raise missing_column_error(file, name, read.column_names)
             with naming_source(file):
-                return np.column_stack([as_numbers(name, read[name]) for name in columns])
+                found = np.column_stack([as_numbers(name, read[name]) for name in columns])
+            for place, name in enumerate(columns if option != "covariates" else ()):
+                if name.casefold() in TOTALS and (found[:, place] >= np.delete(found, place, 1).sum(axis=1)).all():
+                    raise ValueError(
+                        f"{file}: column {name!r} is a total, which counts people of the other columns again: "
+                        f"name columns that count each person once, with one of those in no other ({option})"
+                    )
+            return found
 
         members, results, names = collect(groups, "groups"), collect(outcomes, "outcomes"), [*outcomes]
         in_strata = None if strata is None else _name_strata(read, _columns(strata, "strata"), file)

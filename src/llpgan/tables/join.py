@@ -35,7 +35,8 @@ from llpgan.utils.messages import and_more, did_you_mean, warn_user
 
 Index = NDArray[np.int64]
 ShareArray = NDArray[np.float64]
-_TOTALS = {"all", "n", "size", "sum", "total", "totals"}
+#: Names of columns that count all rows of a bag, and so no class.
+TOTALS = {"all", "n", "size", "sum", "total", "totals"}
 _MISSING_IN_CSV = " (?, NA, N/A, null, None and NaN also count as missing: write such a name in another way)"
 
 
@@ -149,7 +150,7 @@ class BagTable:
             except ValueError as error:
                 advice = "name the columns that are classes (classes) if this is none"
                 raise ValueError(f"{file}: {error}; {advice}") from None
-        if len(classes) > 2 and not _TOTALS.isdisjoint(str(name).casefold() for name in classes):
+        if len(classes) > 2 and not TOTALS.isdisjoint(str(name).casefold() for name in classes):
             _refuse_total(numbers, classes, file)
         return cls(ids, numbers[np.argsort(index)], tuple(classes), file)
 
@@ -257,7 +258,7 @@ def _subtract_from_total(
     table: pa.Table, names: Sequence[str], file: str, classes: Sequence[Hashable] | None
 ) -> pa.Table:
     """Replace the total of two classes by the count of the one that has no column, before the other."""
-    totals = [name for name in names if name.casefold() in _TOTALS]
+    totals = [name for name in names if name.casefold() in TOTALS]
     if len(totals) != 1:
         return table
     (total,), (name,) = totals, [name for name in names if name not in totals]
@@ -290,7 +291,7 @@ def _refuse_total(numbers: ShareArray, classes: Sequence[Hashable], file: str) -
     """Refuse a column of sums, such as the margins of a cross table, which is no class."""
     for column, name in enumerate(classes):
         others = np.delete(numbers, column, axis=1).sum(axis=1)
-        if str(name).casefold() in _TOTALS and np.allclose(numbers[:, column], others):
+        if str(name).casefold() in TOTALS and np.allclose(numbers[:, column], others):
             raise ValueError(
                 f"{file}: column {name!r} is the sum of the others, so it is not a class: leave it out, or name "
                 f"the columns that are classes (classes)"
