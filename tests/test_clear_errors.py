@@ -233,7 +233,7 @@ def test_a_single_share_has_a_complement():
     np.testing.assert_allclose(bags.proportions, [[0.2, 0.8], [0.5, 0.5]])
 
 
-@pytest.mark.parametrize("total", ["total", "N"])
+@pytest.mark.parametrize("total", ["total", "N", "Total votes"])
 def test_counts_of_one_class_beside_a_total_have_a_complement(total):
     """Not two classes, of which one would be the total."""
     counts = {"state": ["Iowa", "Ohio"], "yes": [4, 1], total: [5, 2]}

@@ -80,5 +80,5 @@ def test_a_frame_may_be_indexed_by_bag(table):
 def test_the_margins_of_a_cross_table_are_no_class():
     votes = pd.Series(["no", "yes", "no", "yes", "yes", "no"], name="vote")
     counts = pd.crosstab(PEOPLE["state"], votes, margins=True)
-    with pytest.raises(ValueError, match="column 'All' is the sum of the others, so it is not a class"):
+    with pytest.raises(ValueError, match="column 'All' is the sum of the others, or more, so it is a total"):
         Bags.from_tables(PEOPLE, counts=counts, bag="state")

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from llpgan.tables.columns import as_numbers, missing_values, naming_source
-from llpgan.tables.join import TOTALS, bag_keys
+from llpgan.tables.join import bag_keys, names_total
 from llpgan.tables.read import missing_column_error, read_table, source_name
 from llpgan.tables.spec import check_names
 from llpgan.utils.arrays import check_argument, check_numbers, is_frame, is_missing
@@ -226,7 +226,7 @@ class GroupCounts:
             with naming_source(file):
                 found = np.column_stack([as_numbers(name, read[name]) for name in columns])
             for place, name in enumerate(columns if option != "covariates" else ()):
-                if name.casefold() in TOTALS and (found[:, place] >= np.delete(found, place, 1).sum(axis=1)).all():
+                if names_total(name) and (found[:, place] >= np.delete(found, place, 1).sum(axis=1)).all():
                     raise ValueError(
                         f"{file}: column {name!r} is a total, which counts people of the other columns again: "
                         f"name columns that count each person once, with one of those in no other ({option})"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Container, Hashable, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
@@ -35,9 +36,19 @@ from llpgan.utils.messages import and_more, did_you_mean, warn_user
 
 Index = NDArray[np.int64]
 ShareArray = NDArray[np.float64]
-#: Names of columns that count all rows of a bag, and so no class.
-TOTALS = {"all", "n", "size", "sum", "total", "totals"}
+_ROUNDING = 1e-6  # of sums
+_TOTALS, _WORDS_OF_TOTALS = {"n", "size"}, {"all", "population", "sum", "total", "totals"}
 _MISSING_IN_CSV = " (?, NA, N/A, null, None and NaN also count as missing: write such a name in another way)"
+
+
+def names_total(column: str) -> bool:
+    """Return whether a column of counts seems to count all rows of a bag, by its name.
+
+    >>> names_total("Total votes"), names_total("n"), names_total("n_sick")
+    (True, True, False)
+    """
+    words = re.findall(r"[^\W_]+", column.casefold())
+    return not _WORDS_OF_TOTALS.isdisjoint(words) or "".join(words) in _TOTALS
 
 
 def bag_keys(
@@ -150,7 +161,7 @@ class BagTable:
             except ValueError as error:
                 advice = "name the columns that are classes (classes) if this is none"
                 raise ValueError(f"{file}: {error}; {advice}") from None
-        if len(classes) > 2 and not TOTALS.isdisjoint(str(name).casefold() for name in classes):
+        if len(classes) > 2:
             _refuse_total(numbers, classes, file)
         return cls(ids, numbers[np.argsort(index)], tuple(classes), file)
 
@@ -258,7 +269,7 @@ def _subtract_from_total(
     table: pa.Table, names: Sequence[str], file: str, classes: Sequence[Hashable] | None
 ) -> pa.Table:
     """Replace the total of two classes by the count of the one that has no column, before the other."""
-    totals = [name for name in names if name.casefold() in TOTALS]
+    totals = [name for name in names if names_total(name)]
     if len(totals) != 1:
         return table
     (total,), (name,) = totals, [name for name in names if name not in totals]
@@ -288,13 +299,13 @@ def _refuse_size(counts: ShareArray, classes: Sequence[Hashable], sizes: NDArray
 
 
 def _refuse_total(numbers: ShareArray, classes: Sequence[Hashable], file: str) -> None:
-    """Refuse a column of sums, such as the margins of a cross table, which is no class."""
+    """Refuse a column that counts the rows of the others again, such as the margins of a cross table."""
     for column, name in enumerate(classes):
         others = np.delete(numbers, column, axis=1).sum(axis=1)
-        if str(name).casefold() in TOTALS and np.allclose(numbers[:, column], others):
+        if names_total(str(name)) and (numbers[:, column] >= others * (1 - _ROUNDING)).all():
             raise ValueError(
-                f"{file}: column {name!r} is the sum of the others, so it is not a class: leave it out, or name "
-                f"the columns that are classes (classes)"
+                f"{file}: column {name!r} is the sum of the others, or more, so it is a total and not a class: "
+                "leave it out (name the columns that are classes: classes), or replace it by those in no class"
             )
 
 
