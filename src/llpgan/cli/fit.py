@@ -101,7 +101,11 @@ def _order_of_numbers(column: str, classes: Sequence[str]) -> list[int]:
 
     >>> _order_of_numbers("is_sick", ["sick", "healthy"]), _order_of_numbers("y", ["sick", "healthy"])
     ([1, 0], [0, 1])
+    >>> _order_of_numbers("y", ["sick", "not sick"])
+    [1, 0]
     """
+    if len(classes) == 2 and classes[1] == f"not {classes[0]}":
+        return [1, 0]
     words = [set(re.findall(r"[^\W_]+", name.casefold())) for name in (column, *classes)]
     named = [bool(each) and (each <= words[0] or words[0] <= each) for each in words[1:]]
     return [1, 0] if named == [True, False] else list(range(len(classes)))
