@@ -147,7 +147,7 @@ _PICTURE = "digits.png"
 
 
 def demo(out: str = "demo", random_state: int = 0, epochs: int = 60, overwrite: bool = False) -> None:
-    """Predict single voters from 51 election results, and learn digits with LLP-GAN; takes about half a minute.
+    """Predict single voters from 51 election results, and learn digits with LLP-GAN; takes about 40 seconds.
 
     Parameters
     ----------
@@ -187,7 +187,7 @@ def _demonstrate_tables(console: Console, folder: Path, random_state: int, overw
         f"on their age, race, ideology and so on. Hidden: whom each of them voted for.\n"
     )
     console.print(_tabulate_states(election))
-    console.print("\nTraining AutoLLP, the default for tables, on the 51 results (about ten seconds) ...")
+    console.print("\nTraining AutoLLP, the default for tables, on the 51 results (about 15 seconds) ...")
     model = AutoLLP(random_state=random_state).fit_bags(election.bags)
     console.print(f"Done after {time.perf_counter() - start:.0f} s. Writing the report ...\n")
     labels = election.votes
