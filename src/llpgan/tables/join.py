@@ -37,15 +37,15 @@ from llpgan.utils.messages import and_more, did_you_mean, warn_user
 Index = NDArray[np.int64]
 ShareArray = NDArray[np.float64]
 _ROUNDING = 1e-6  # of sums
-_TOTALS, _WORDS_OF_TOTALS = {"n", "size"}, {"all", "population", "sum", "total", "totals"}
+_TOTALS, _WORDS_OF_TOTALS = {"all", "n", "size"}, {"population", "sum", "total", "totals"}
 _MISSING_IN_CSV = " (?, NA, N/A, null, None and NaN also count as missing: write such a name in another way)"
 
 
 def names_total(column: str) -> bool:
     """Return whether a column of counts seems to count all rows of a bag, by its name.
 
-    >>> names_total("Total votes"), names_total("n"), names_total("n_sick")
-    (True, True, False)
+    >>> names_total("Total votes"), names_total("n"), names_total("n_sick"), names_total("all others")
+    (True, True, False, False)
     """
     words = re.findall(r"[^\W_]+", column.casefold())
     return not _WORDS_OF_TOTALS.isdisjoint(words) or "".join(words) in _TOTALS
