@@ -170,14 +170,16 @@ def test_clusters_are_found_from_few_bags(rng):
     assert refined.refinement_ == Refinement(1.5)
 
 
-def test_held_out_bags_choose_a_refinement(rng):
+def test_held_out_bags_choose_of_several_refinements(rng):
+    """A penalty of 100 leaves no weights, so that the overall shares are predicted."""
     bags = draw_bags(rng, 2, n_rows=200, size=20, distance=4.0)
-    model = BagLogistic(refine=True, n_resamples=5, random_state=0).fit_bags(bags)
+    several = [Refinement(1.5, penalty=100.0), Refinement(1.5)]
+    model = BagLogistic(refine=several, n_resamples=5, random_state=0).fit_bags(bags)
+    assert model.refinement_ == Refinement(1.5)
     assert np.isfinite(model.held_out_means_).all()
-    assert (
-        len(model.models_) == 3 * 6
-    )  # of each of three splits, a classifier without each part and one of all bags
-    assert isinstance(model.refinement_, Refinement)
+    assert len(model.models_) == 6  # a classifier without each part, and one of all bags
+    useless = BagLogistic(refine=[several[0], Refinement(1.0, penalty=100.0)], n_resamples=5, random_state=0)
+    assert useless.fit_bags(bags).refinement_ is None
 
 
 def test_refined_model_survives_saving(rng, tmp_path):
@@ -264,12 +266,12 @@ def test_predictions_that_match_equally_well_count_the_same(rng):
 
 @pytest.mark.parametrize(("n_classes", "distance"), [(2, 0.7), (3, 0.3)])
 def test_classifiers_with_and_without_refinement_are_averaged(n_classes, distance, rng, tmp_path):
-    """Where no refinement is clearly better: predictions are the weighted mean, also saved and exported."""
+    """Predictions are the mean of those without refinement and with each, also saved and exported."""
     onnxruntime = pytest.importorskip("onnxruntime")
     bags = draw_bags(rng, n_classes, n_rows=240, size=12, distance=distance)
     model = BagLogistic(refine=True, n_resamples=5, random_state=0).fit_bags(bags)
     assert isinstance(model.refinement_, tuple)
-    assert len(model.models_) == len(model.weights_) > 3 * (5 + 6)
+    assert len(model.models_) == len(model.weights_) == 3 * (5 + 6 + 6)
     assert model.weights_.sum() == pytest.approx(1)
     one, expected = BagLogistic(refine=False, n_resamples=0).fit_bags(bags), 0.0
     one.weights_ = None
@@ -288,7 +290,7 @@ def test_classifiers_with_and_without_refinement_are_averaged(n_classes, distanc
 
 def test_refinements_that_match_held_out_bags_worse_are_left_out(rng, monkeypatch):
     """A penalty that leaves no weights predicts the overall shares."""
-    monkeypatch.setattr(refinement, "CANDIDATES", (Refinement(1.0, penalty=1e4),))
+    monkeypatch.setattr(refinement, "AVERAGED", (Refinement(1.0, penalty=1e4),))
     bags = draw_bags(rng, 2, n_rows=600, distance=3.0)
     model = BagLogistic(refine=True, n_resamples=5, random_state=0).fit_bags(bags)
     assert model.refinement_ is model.weights_ is None

@@ -130,7 +130,7 @@ class BagLogistic(ClassicalClassifier):
     depend on any single one of them.
 
     The classifiers can then be refined: they are fitted to soft labels that agree with the proportions of each
-    bag, see :mod:`llpgan.methods.refinement`. Held-out bags decide whether and how, and calibrate the result.
+    bag, see :mod:`llpgan.methods.refinement`. Held-out bags calibrate the result.
 
     Parameters
     ----------
@@ -151,11 +151,10 @@ class BagLogistic(ClassicalClassifier):
         The classifiers then have further columns that say whether it is above each threshold, so that a score can
         rise and fall with it. 0 means that scores are linear.
     refine : bool, Refinement or sequence of Refinement, default=False
-        Whether to refine the classifiers. True means that held-out bags choose: one refinement if it is clearly
-        better, else the mean of the classifiers with and without refinements, with weights that match these bags.
-        This needs at least ten bags; fewer than 200 are split into held-out parts three times, and the results are
-        averaged. A ``Refinement`` is used in any case; of several, the
-        best on held-out bags if it is better at all.
+        Whether to refine the classifiers. True means the mean of the classifiers without refinement and with each
+        of two, unless held-out bags are predicted clearly worse by one. This needs at least ten bags; fewer than
+        200 are split into held-out parts three times, and the results are averaged. A ``Refinement`` is used in
+        any case; of several, the best on held-out bags if it is better at all.
     time_limit : float, default=None
         The number of seconds after which no further step of a search ends. The classifiers are then those that the
         searches have reached. None means no limit.

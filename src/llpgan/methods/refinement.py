@@ -27,7 +27,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.special import expit
-from scipy.stats import rankdata
 
 from llpgan.bags import Bags
 from llpgan.methods.lbfgs import Searches
@@ -46,9 +45,8 @@ _MOST_CLASSES, _RIDGE = 16, 1e-9  # of Newton's method for tilts, whose systems 
 _TOL = 1e-5  # the largest slope that counts as zero
 _ROWS = 4096  # on which classifiers are compared
 _TEMPERATURES = (1.0, 1.5, 2.0, 3.0, 4.0, 6.0)
-_CLEARLY, _HARDLY = 2.0, 1.0  # standard errors by which held-out bags are predicted better, or worse
+_CLEARLY = 3.0  # standard errors by which held-out bags are predicted worse
 MANY_BAGS, _FIRST_PARTS = 200, 2  # bags from which so many of the parts decide
-_CLOSER = 0.05  # the least gain of rank correlation between classifiers that have seen different bags
 _CORRELATION = 0.1  # of rows in a bag beyond what a model explains: a bag of m counts as m / (1 + 0.1 (m − 1))
 _STEPS, _STILL = 1000, 1e-7  # of the search for weights, and the change that ends it
 _SPREADS = (0.0, *np.geomspace(1e-3, 0.3, 25).tolist())  # of bags beyond chance
@@ -92,14 +90,9 @@ class Refinement:
             raise ValueError(f"penalty must be a number that is not negative, got {self.penalty!r}")
 
 
-#: What held-out bags choose from.
-CANDIDATES = (
-    Refinement(1.0),
-    Refinement(1.0, penalty=1e-4),
-    Refinement(1.5),
-    Refinement(1.0, penalty=1e-2),
-)
-#: The same for features of pretrained networks: the first suits small bags, the others suit large ones.
+#: With which the classifiers are averaged, unless held-out bags are predicted clearly worse.
+AVERAGED = (Refinement(1.5), Refinement(1.0, penalty=1e-2))
+#: What held-out bags choose from for features of pretrained networks: the first suits small bags, the others suit large ones.
 FEATURE_CANDIDATES = (
     Refinement(1.5, penalty=0.003),
     Refinement(1.5, penalty=0.01, small_steps=True),
@@ -242,16 +235,12 @@ def choose_refined(
 ) -> Refined:
     """Refine linear classifiers as held-out bags suggest it, and calibrate them.
 
-    A refinement is used alone if it predicts the bags that it has not seen better than the classifiers at the
-    start: by two standard errors, or by any amount if the user gives the refinements to choose from. One that
-    assumes clusters is also used alone if it is at most one standard error worse and if, in return, the
-    classifiers that have not seen different parts agree clearly more: bags say little about single rows, and what
-    they leave open should not depend on which bags were seen.
+    By default the predictions at the start are averaged with those of each refinement of :data:`AVERAGED` that does
+    not predict the bags it has not seen clearly worse. These bags say little about single rows, so that a
+    refinement they prefer is on average no better than this mean, and can be much worse.
 
-    With hundreds of bags, two of the parts decide, and only what is chosen is refined without the others.
-
-    If there is no such refinement, the predictions at the start are averaged with those of every refinement that
-    is at most one standard error worse, with the weights of :func:`mixture_weights`.
+    Of several candidates, the best on held-out bags is used alone if it is better than the classifiers at the
+    start. With hundreds of bags, two of the parts decide, and only what is chosen is refined without the others.
 
     Parameters
     ----------
@@ -264,55 +253,53 @@ def choose_refined(
     held_out : sequence of ndarray
         The bags of each part.
     candidates : Refinement or sequence of Refinement, default=None
-        What to choose from; a single one is used in any case. None means :data:`CANDIDATES`.
+        What to choose from; a single one is used in any case. None means the average.
     deadline : float, default=inf
         The time, by ``time.perf_counter``, after which no step of a search should end.
     """
-    features, of_rows = _sample(bags, blocks)
     started = time.perf_counter()
+    features, of_rows = _sample(bags, blocks)
     plain, means, before = _fit_temperature(bags, blocks, starts, held_out, features, of_rows)
+    start = Refined(None, plain.reshape(-1, *plain.shape[2:]), None, means)
     deadline -= time.perf_counter() - started  # calibration takes no longer after refinement
-    agreement = _agreement([predict_classes(features, some).mean(axis=2) for some in plain])
     each = np.concatenate([starts.mean(axis=1), starts.mean(axis=(0, 1))[None]])
-    is_given, least = isinstance(candidates, Refinement), _CLEARLY if candidates is None else 0.0
-    tried = [candidates] if isinstance(candidates, Refinement) else candidates or CANDIDATES
-    n_first = _FIRST_PARTS if bags.n_bags >= MANY_BAGS and len(tried) > 1 else len(each)
+    tried = [candidates] if isinstance(candidates, Refinement) else candidates or AVERAGED
+    n_first = len(each)
+    if candidates is not None and len(tried) > 1 and bags.n_bags >= MANY_BAGS:
+        n_first = _FIRST_PARTS
     now = time.perf_counter()
     until = deadline if n_first == len(each) else now + (deadline - now) / 2
     first = refine_linear(bags, blocks, each[:n_first], held_out[:n_first], tried, until)
-    best, most, close = None, -np.inf, []
-    for number, found in enumerate(first):
-        points, _, losses = _fit_temperature(bags, blocks, found[:, None], held_out[:n_first], features, of_rows)
-        gain = (before - losses)[np.isfinite(losses)]
-        ratio = float(gain.mean() / max(gain.std() / np.sqrt(len(gain)), _LEAST))
-        unlike = [predict_classes(features, one)[:, :, 0] for one in points[: len(held_out)]]
-        closer = _agreement(unlike) - agreement
-        if ratio > -_HARDLY:
-            close.append(number)
-        is_better = ratio > least or (tried[number].power > 1 and ratio > -_HARDLY and closer > _CLOSER)
-        if (is_given or is_better) and ratio > most:
-            best, most = number, ratio
-    chosen = close if best is None else [best]
-    complete = [first[number] for number in chosen]
-    if chosen and n_first < len(each):
-        rest = refine_linear(
-            bags, blocks, each[n_first:], held_out[n_first:], [tried[number] for number in chosen], deadline
+    found, errors_better = [], []  # by how many standard errors held-out bags are predicted better
+    for refinement, starting in zip(tried, first, strict=True):
+        points, means, losses = _fit_temperature(
+            bags, blocks, starting[:, None], held_out[:n_first], features, of_rows
         )
-        complete = [np.concatenate(pair) for pair in zip(complete, rest, strict=True)]
-    mixed = [Refined(None, plain.reshape(-1, *plain.shape[2:]), None, means)]
-    for number, found in zip(chosen, complete, strict=True):
-        points, means, _ = _fit_temperature(bags, blocks, found[:, None], held_out, features, of_rows)
-        mixed.append(Refined(tried[number], points[:, 0], None, means))
-    if best is not None or len(mixed) == 1:
-        return mixed[-1]
-    weights = mixture_weights(bags, np.array([one.held_out_means for one in mixed]))
+        gain = (before - losses)[np.isfinite(losses)]
+        errors_better.append(float(gain.mean() / max(gain.std() / np.sqrt(len(gain)), _LEAST)))
+        found.append(Refined(refinement, points[:, 0], None, means))
+    if candidates is None:
+        return _average([start, *(one for one, by in zip(found, errors_better, strict=True) if by > -_CLEARLY)])
+    best = int(np.argmax(errors_better))
+    if len(tried) > 1 and errors_better[best] <= 0:
+        return start
+    if n_first == len(each):
+        return found[best]
+    (rest,) = refine_linear(bags, blocks, each[n_first:], held_out[n_first:], [tried[best]], deadline)
+    complete = np.concatenate([first[best], rest])
+    points, means, _ = _fit_temperature(bags, blocks, complete[:, None], held_out, features, of_rows)
+    return Refined(tried[best], points[:, 0], None, means)
+
+
+def _average(several: Sequence[Refined]) -> Refined:
+    """The mean of predictions, those at the start first."""
+    if len(several) == 1:
+        return several[0]
     return Refined(
-        tuple(one.refinement for one in mixed if isinstance(one.refinement, Refinement)),
-        np.concatenate([one.points for one in mixed]),
-        np.concatenate(
-            [np.full(len(one.points), w / len(one.points)) for one, w in zip(mixed, weights, strict=True)]
-        ),
-        np.einsum("m,mik->ik", weights, [one.held_out_means for one in mixed]),
+        tuple(one.refinement for one in several if isinstance(one.refinement, Refinement)),
+        np.concatenate([one.points for one in several]),
+        np.concatenate([np.full(len(one.points), 1 / len(one.points) / len(several)) for one in several]),
+        np.mean([one.held_out_means for one in several], axis=0),
     )
 
 
@@ -371,15 +358,6 @@ def _sample(bags: Bags, blocks: Sequence[BagBlock]) -> tuple[Array, Array]:
     workers, features = find_workers(), np.concatenate([block.read()[::step] for block in blocks])
     numbers = [block.repeat_rows(np.arange(bags.n_bags)[block.bags])[::step] for block in blocks]
     return workers.gather(features), workers.gather(np.concatenate(numbers))
-
-
-def _agreement(predictions: Sequence[Array]) -> float:
-    """The mean rank correlation of the predictions of each two classifiers, over classes."""
-    ranks = np.array([rankdata(one, axis=0).T for one in predictions])
-    ranks -= ranks.mean(axis=2, keepdims=True)
-    ranks /= np.maximum(np.sqrt((ranks**2).sum(axis=2, keepdims=True)), _LEAST)
-    products = np.einsum("ikn,jkn->ij", ranks, ranks) / ranks.shape[1]
-    return float(products[np.triu_indices(len(products), 1)].mean())
 
 
 def _fit_temperature(
