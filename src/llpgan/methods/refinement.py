@@ -92,7 +92,7 @@ class Refinement:
 
 #: With which the classifiers are averaged, unless held-out bags are predicted clearly worse.
 AVERAGED = (Refinement(1.5), Refinement(1.0, penalty=1e-2))
-#: What held-out bags choose from for features of pretrained networks: the first suits small bags, the others suit large ones.
+#: What held-out bags choose from for features of pretrained networks: the first suits small bags, the others large.
 FEATURE_CANDIDATES = (
     Refinement(1.5, penalty=0.003),
     Refinement(1.5, penalty=0.01, small_steps=True),
@@ -235,9 +235,9 @@ def choose_refined(
 ) -> Refined:
     """Refine linear classifiers as held-out bags suggest it, and calibrate them.
 
-    By default the predictions at the start are averaged with those of each refinement of :data:`AVERAGED` that does
-    not predict the bags it has not seen clearly worse. These bags say little about single rows, so that a
-    refinement they prefer is on average no better than this mean, and can be much worse.
+    By default the predictions at the start are averaged with those of each refinement of :data:`AVERAGED` that
+    does not predict the bags it has not seen clearly worse. These bags say little about single rows: a refinement
+    that they prefer is on average worse than this mean.
 
     Of several candidates, the best on held-out bags is used alone if it is better than the classifiers at the
     start. With hundreds of bags, two of the parts decide, and only what is chosen is refined without the others.
