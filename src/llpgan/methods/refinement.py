@@ -92,7 +92,7 @@ class Refinement:
 
 #: With which the classifiers are averaged, unless held-out bags are predicted clearly worse.
 AVERAGED = (Refinement(1.5), Refinement(1.0, penalty=1e-2))
-#: What held-out bags choose from for features of pretrained networks: the first suits small bags, the others large.
+#: What held-out bags choose from for features of pretrained networks: the first suits small bags, the rest large.
 FEATURE_CANDIDATES = (
     Refinement(1.5, penalty=0.003),
     Refinement(1.5, penalty=0.01, small_steps=True),
