@@ -233,6 +233,14 @@ def test_a_single_share_has_a_complement():
     np.testing.assert_allclose(bags.proportions, [[0.2, 0.8], [0.5, 0.5]])
 
 
+def test_a_single_column_of_no_shares_is_refused():
+    with pytest.raises(ValueError, match="'yes' is the only class, and has the value 80, which is no share"):
+        Bags.from_tables(PEOPLE, {"state": ["Iowa", "Ohio"], "yes": [80, 50]}, bag="state")
+    with pytest.warns(UserWarning, match="the share of one class"):
+        bags = Bags.from_tables(PEOPLE, {"state": ["Iowa", "Ohio"], "yes": ["80 %", "50 %"]}, bag="state")
+    np.testing.assert_allclose(bags.proportions[:, 1], [0.8, 0.5])
+
+
 @pytest.mark.parametrize("total", ["total", "N", "Total votes"])
 def test_counts_of_one_class_beside_a_total_have_a_complement(total):
     """Not two classes, of which one would be the total."""

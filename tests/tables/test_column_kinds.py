@@ -179,6 +179,7 @@ FORMS = {
     "no such day": (["30.02.2010", *(f"{1 + i % 28}.01.2010" for i in range(39))], "of days that do not exist"),
     "words": ([f"{1 + i % 28} Dec 2010" for i in range(40)], "look like dates with names of months"),
     "digits": ([20100101 + i % 28 for i in range(40)], "though 20100101 looks like a date"),
+    "a code": ([-999 if i % 10 == 0 else 18 + i % 60 for i in range(200)], "has the value -999 in some rows"),
     "brackets": (
         [f"({i}.5)" if i % 2 else f"{i}.5" for i in range(0, 400)] * 3,
         "600 of its 1200 values are numbers",
@@ -194,6 +195,12 @@ FORMS = {
 def test_unusual_values_are_read_or_noted(values, note):
     encoder = TableEncoder.learn(open_rows({"seen": values, "x": [i % 7 for i in range(len(values))]}).table)
     assert note in "\n".join(encoder.notes)
+
+
+def test_numbers_in_one_range_are_no_codes():
+    ages = [99 if i % 10 == 0 else 18 + i % 60 for i in range(200)]
+    encoder = TableEncoder.learn(open_rows({"age": ages, "weight": [99.0, *range(1, 200)]}).table)
+    assert not encoder.notes
 
 
 def test_dates_are_read_whatever_separates_their_parts():

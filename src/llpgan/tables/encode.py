@@ -312,6 +312,11 @@ def choose_encoder(summary: ColumnSummary, columns: Columns) -> Choice:
             if pa.types.is_integer(summary.type) and _look_like_dates(summary.sample):
                 date = int(summary.sample[0])
                 note = f"is read as numbers, though {date} looks like a date: write dates as 2010-12-05"
+            if (code := _missing_code(summary.sample)) is not None:
+                note = (
+                    f"has the value {code:g} in some rows, far from all others: if it means that nothing is "
+                    "known, leave these cells empty"
+                )
     return Choice(ENCODERS[kind].from_summary(summary, columns.min_count, columns.max_categories), note)
 
 
@@ -324,6 +329,23 @@ def _look_like_dates(numbers: Array) -> bool:
     years, months, days = numbers // 10_000, numbers // 100 % 100, numbers % 100
     in_limits = (years >= 1800) & (years < 2200) & (months >= 1) & (months <= 12) & (days >= 1) & (days <= 31)
     return len(numbers) > 1 and bool(in_limits.all())
+
+
+def _missing_code(numbers: Array) -> float | None:
+    """A code such as 99 or −999 that stands further from the other numbers than these from each other, if any.
+
+    >>> ages = np.arange(18.0, 81)
+    >>> _missing_code(np.append(ages, [-999, -999])), _missing_code(np.append(ages, [99, 99]))
+    (-999.0, None)
+    """
+    for code in (numbers.min(), numbers.max()) if len(numbers) else ():
+        others = numbers[numbers != code]
+        if len(numbers) - len(others) < 2 or len(others) == 0 or not re.fullmatch(r"-?99+", f"{code:.0f}"):
+            continue
+        gap = np.abs(others - code).min()
+        if code == np.round(code) and gap > others.max() - others.min() > 0:
+            return float(code)
+    return None
 
 
 def _infer_kind_of_text(summary: ColumnSummary, most: int) -> tuple[Kind, str]:

@@ -258,7 +258,12 @@ def _add_complement(table: pa.Table, name: str, file: str, classes: Sequence[Has
     The named class is then the second, so that a label of 1 means it and 0 means the other.
     """
     shares = as_numbers(name, table[name])
-    if not ((shares >= 0) & (shares <= 1)).all() or (shares == 1).all():
+    if (shares > 1).any():
+        raise ValueError(
+            f"column {name!r} is the only class, and has the value {shares.max():g}, which is no share: divide "
+            "percentages by 100 (or write 72 %), or give counts, of all classes or of one and the total"
+        )
+    if not (shares >= 0).all() or (shares == 1).all():
         return table
     other = _name_others(name, classes)
     warn_user(f"{file} has the share of one class, {name!r}; the others are called {other!r}")
