@@ -332,7 +332,7 @@ def _look_like_dates(numbers: Array) -> bool:
 
 
 def _missing_code(numbers: Array) -> float | None:
-    """A code such as 99 or −999 that stands further from the other numbers than these from each other, if any.
+    """A code such as 99 or −999 that is further from the other numbers than these are from each other, if any.
 
     >>> ages = np.arange(18.0, 81)
     >>> _missing_code(np.append(ages, [-999, -999])), _missing_code(np.append(ages, [99, 99]))
