@@ -186,12 +186,14 @@ def test_columns_that_are_written_otherwise_than_in_the_training_are_noted(tmp_p
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"rate": rng.uniform(0, 90, 200).round(1), "age": rng.integers(20, 80, 200)})
-    frame["town"] = np.arange(200) % 8
+    frame["town"], frame["sex"] = np.arange(200) % 8, rng.choice(["f", "m"], 200)
     shares = pd.DataFrame({"town": range(8), "no": np.linspace(0.1, 0.8, 8)})
     shares.assign(yes=1 - shares["no"]).to_csv("towns.csv", index=False)
     frame.to_csv("plain.csv", index=False)
     frame.assign(rate=frame["rate"].astype(str) + " %").to_csv("percent.csv", index=False)
     frame.assign(age=None).to_csv("ageless.csv", index=False)
+    frame.assign(age=frame["age"] * 12).to_csv("months.csv", index=False)
+    frame.assign(sex=frame["sex"].replace({"f": "W"})).to_csv("renamed.csv", index=False)
     for name in ("plain", "percent"):
         words = ["--bag", "town", "--proportions", "towns.csv", "--method", "MeanMap", "--report", "false"]
         assert main.main(["fit", f"{name}.csv", *words, "--out", name]) == 0
@@ -202,6 +204,8 @@ def test_columns_that_are_written_otherwise_than_in_the_training_are_noted(tmp_p
         ("plain", "percent", "column 'rate' has percentages, but had numbers"),
         ("percent", "plain", "column 'rate' has numbers, but had percentages"),
         ("plain", "ageless", "column 'age' has no value in any row"),
+        ("plain", "months", "column 'age' is near"),
+        ("plain", "renamed", "values are unknown from the training, such as 'W'; known are"),
     ):
         assert main.main(["predict", model, f"{data}.csv", "--overwrite"]) == 0
         said = capsys.readouterr().err

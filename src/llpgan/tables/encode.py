@@ -33,6 +33,11 @@ from llpgan.utils.arrays import Array
 from llpgan.utils.messages import did_you_mean, quote_text, warn_user
 
 _MISSING, _OTHER = "(missing)", "(other)"
+_SEVERAL, _FAR, _SHARE_UNKNOWN = (
+    5,
+    5.0,
+    0.01,
+)  # rows or values, standard deviations, and rows of unknown categories
 
 
 @dataclass(frozen=True)
@@ -95,6 +100,15 @@ class Number(ColumnEncoder):
         if self.tells_missing:
             out[:, 1] = blank
 
+    def note_other_values(self, rows: Rows, encoded: Array) -> None:
+        """Note that all rows are far from those of the training, as they are in another unit."""
+        if self.kind == "number" and len(encoded) >= _SEVERAL and np.abs(encoded[:, 0]).min() > _FAR:
+            here = self.mean + self.scale * float(np.median(encoded[:, 0]))
+            warn_user(
+                f"{rows.name}: column {self.name!r} is near {here:.4g}, but had mean {self.mean:.4g} and standard "
+                f"deviation {self.scale:.4g} in the training: is it in the same unit?"
+            )
+
 
 @dataclass(frozen=True)
 class Date(Number):
@@ -146,6 +160,21 @@ class Category(ColumnEncoder):
         row_positions = positions[np.asarray(codes.indices.fill_null(len(positions) - 1))]
         rows = np.flatnonzero(row_positions >= 0)
         out[rows, row_positions[rows]] = 1
+
+    def note_other_values(self, rows: Rows, encoded: Array) -> None:
+        """Note values that the training never had, or, if it had rare ones, that no row has a frequent value."""
+        unknown = ~encoded[:, : len(self.known)].any(axis=1)
+        least = max(_SEVERAL, len(encoded)) if self.has_other else 1 + _SHARE_UNKNOWN * len(encoded)
+        if unknown.sum() < least:
+            return
+        texts = as_text(self.name, rows.table[self.name].filter(pa.array(unknown))).drop_null()
+        if len(texts) >= least:
+            what = "are rare in the training or unknown" if self.has_other else "are unknown from the training"
+            warn_user(
+                f"{rows.name}: column {self.name!r}: {len(texts):,} of {len(encoded):,} values {what}, such as "
+                f"{quote_text(texts[0].as_py())}; known are {', '.join(map(repr, self.known[:_SEVERAL]))}"
+                f"{' and more' if len(self.known) > _SEVERAL else ''}"
+            )
 
 
 ENCODERS: dict[Kind, type[ColumnEncoder]] = {"number": Number, "date": Date, "category": Category}
@@ -644,6 +673,9 @@ class TableEncoder:
                     except RowError as error:
                         raise error.at(rows.number(done + error.row)) from None
             done += len(part)
+        for column, place in zip(self.columns, places, strict=True):
+            if isinstance(column, Number | Category) and rows.keep:  # else they are those of the training
+                column.note_other_values(rows, instances[:, place])
         return instances
 
     def _note_other_forms(self, rows: Rows) -> None:
