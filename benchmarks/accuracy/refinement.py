@@ -1,6 +1,6 @@
 """BagLogistic with and without refinement on the problems of ``table_regret``: AUC and log loss by labels.
 
-Two thresholds were fixed after labels of Adult and the election had been seen. Rows go to
+Which refinements are averaged was chosen on ``natural_tables``. Rows go to
 ``results/refinement.jsonl``, their table to ``results/refinement.md``; rows that are there already are not run
 again. ``REFINEMENT_PROBLEMS`` runs a part, separated by semicolons.
 """
@@ -24,8 +24,8 @@ def run() -> list[Row]:
     shown = summary(rows)
     gains = [row["gain"] for row in shown]
     about = (
-        "Test AUC (%) and log loss of BagLogistic with default settings, without and with `refine=True`: "
-        "held-out bags choose. Made from `refinement.jsonl`. Seconds are of one thread on a busy machine.\n\n"
+        "Test AUC (%) and log loss of BagLogistic with default settings, without and with `refine=True`. "
+        "Made from `refinement.jsonl`. Seconds are of one thread on a busy machine.\n\n"
         f"Mean gain of AUC over {len(gains)} problems: {statistics.mean(gains):+.2f} points; "
         f"worst {min(gains):+.2f}."
     )
