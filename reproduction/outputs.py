@@ -126,6 +126,7 @@ COLOURS = {
     "supervised, weight decay": "#175230",
     "LLP-GAN, small network": "#8fb4f2",
     "DLLP, small network": "#f0bd8a",
+    "CountLLP": "#8a2be2",
     "MeanMap": "#1a9aa8",
     "BagLogistic": "#8c6d1f",
 }

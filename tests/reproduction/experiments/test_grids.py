@@ -7,7 +7,7 @@ from reproduction.grids import FOLDER, read_grid, read_presets
 def test_every_grid_has_the_three_presets_and_no_cell_twice(path, preset):
     cells = read_grid(path, preset)
     assert len({cell.id for cell in cells}) == len(cells) > 0
-    photographs = ["default", "default-30", "layers"] if path.stem == "table1" else []
+    photographs = ["default", "default-30", "layers", "layers-counts"] if path.stem == "table1" else []
     assert list(read_presets(path)) == ["paper", "cpu", *photographs, "smoke"]
     if preset == "smoke":
         assert {cell.dataset for cell in cells} <= {"digits", "digit-images"}
