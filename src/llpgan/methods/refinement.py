@@ -270,18 +270,18 @@ def choose_refined(
     now = time.perf_counter()
     until = deadline if n_first == len(each) else now + (deadline - now) / 2
     first = refine_linear(bags, blocks, each[:n_first], held_out[:n_first], tried, until)
-    found, errors_better = [], []  # by how many standard errors held-out bags are predicted better
-    for refinement, starting in zip(tried, first, strict=True):
+    found, advantages = [], []  # the latter in standard errors of the loss of held-out bags
+    for refinement, refined in zip(tried, first, strict=True):
         points, means, losses = _fit_temperature(
-            bags, blocks, starting[:, None], held_out[:n_first], features, of_rows
+            bags, blocks, refined[:, None], held_out[:n_first], features, of_rows
         )
         gain = (before - losses)[np.isfinite(losses)]
-        errors_better.append(float(gain.mean() / max(gain.std() / np.sqrt(len(gain)), _LEAST)))
+        advantages.append(float(gain.mean() / max(gain.std() / np.sqrt(len(gain)), _LEAST)))
         found.append(Refined(refinement, points[:, 0], None, means))
     if candidates is None:
-        return _average([start, *(one for one, by in zip(found, errors_better, strict=True) if by > -_CLEARLY)])
-    best = int(np.argmax(errors_better))
-    if len(tried) > 1 and errors_better[best] <= 0:
+        return _average([start, *(one for one, by in zip(found, advantages, strict=True) if by > -_CLEARLY)])
+    best = int(np.argmax(advantages))
+    if len(tried) > 1 and advantages[best] <= 0:
         return start
     if n_first == len(each):
         return found[best]
