@@ -281,7 +281,7 @@ def choose_refined(
     if candidates is None:
         return _average([start, *(one for one, by in zip(found, advantages, strict=True) if by > -_CLEARLY)])
     best = int(np.argmax(advantages))
-    if len(tried) > 1 and advantages[best] <= 0:
+    if not isinstance(candidates, Refinement) and advantages[best] <= 0:
         return start
     if n_first == len(each):
         return found[best]
