@@ -16,12 +16,12 @@ from PIL import Image, ImageDraw, ImageFont
 from sklearn.metrics import log_loss
 
 from benchmarks.rows import RESULTS, Row, describe_versions, find_data_folder, measure_rows
-from llpgan import DLLP, LLPGAN
+from llpgan import DLLP, LLPGAN, CountLLP
 from llpgan.bags import Bags
 
 FONT, STRIKE = "NotoColorEmoji.ttf", 109  # the only size of its bitmaps
 N_IMAGES, N_TRAINED, BAG_SIZE = 1_200, 960, 16
-METHODS: dict[str, Any] = {"DLLP": DLLP, "LLPGAN": LLPGAN}
+METHODS: dict[str, Any] = {"CountLLP": CountLLP, "DLLP": DLLP, "LLPGAN": LLPGAN}
 _PEOPLE = ((0x1F466, 0x1F487), (0x1F600, 0x1F64F), (0x1F910, 0x1F93E), (0x1F970, 0x1F97A), (0x1F9CD, 0x1F9DF))
 _NATURE = ((0x1F330, 0x1F37F), (0x1F400, 0x1F43F), (0x1F950, 0x1F96F), (0x1F980, 0x1F9AE), (0x1F9C0, 0x1F9CB))
 _THINGS = ((0x1F380, 0x1F3F0), (0x1F488, 0x1F573), (0x1F576, 0x1F5FF), (0x1F680, 0x1F6FF), (0x1F9E0, 0x1FAFF))
@@ -29,7 +29,7 @@ _TOOLS = (0x1F33E, 0x1F373, 0x1F393, 0x1F3A4, 0x1F3A8, 0x1F3EB, 0x1F3ED, 0x1F4BB
 
 
 def run() -> list[Row]:
-    cells = product(("DLLP",), (64,), (0,))
+    cells = product(("DLLP", "CountLLP"), (64,), (0,))
     return measure_rows(RESULTS / "emoji.jsonl", ("method", "pixels", "seed"), cells, measure)
 
 

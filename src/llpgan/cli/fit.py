@@ -241,9 +241,9 @@ def fit(
         store, which stays on disk and has its proportions.
     method : LLPClassifier, default=None
         The name of the method, such as DLLP. Its settings are given as --method.epochs 50. None means AutoLLP for
-        tables, which weighs trees and a linear model, and DLLP for tables in a store; for up to 5,000 small
-        images, the best of BagLogistic, DLLP and LLPGAN on held-out bags; and DLLP for more or larger images. If
-        llpgan[images] is installed, photographs are also tried with features of a pretrained network.
+        tables, which weighs trees and a linear model; for up to 5,000 small images, the best of BagLogistic, DLLP
+        and LLPGAN on held-out bags; and DLLP for more or larger images. If llpgan[images] is installed,
+        photographs are also tried with features of a pretrained network.
     time_limit : float, default=None
         How many seconds AutoLLP may take, which learns from tables if no method is named. None means 300.
     hold_out : float, default=0.0
