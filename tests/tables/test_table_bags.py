@@ -353,8 +353,11 @@ def test_the_shares_must_come_from_one_table(options, said):
 
 def test_a_row_without_a_label_is_named(write):
     people = write("people.csv", "state,age,voted\nOhio,1,yes\nOhio,2,\n")
-    with pytest.raises(ValueError, match=rf"^{people}, row 1 has no label: its 'voted' is missing$"):
+    with pytest.raises(ValueError, match=rf"^{people}, row 1 has no label: its 'voted' is missing"):
         Bags.from_tables(people, bag="state", label="voted")
+    several = write("several.csv", "state,age,voted\nOhio,1,\nOhio,2,\nOhio,3,yes\n")
+    with pytest.raises(ValueError, match=r"row 0 \(and 1 more\) has no label"):
+        Bags.from_tables(several, bag="state", label="voted")
 
 
 @pytest.fixture(scope="module")

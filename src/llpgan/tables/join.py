@@ -447,8 +447,12 @@ def label_values(rows: Rows, label: str) -> NDArray[Any]:
         If a label is missing, or is not a single value.
     """
     column = rows.column(label)
-    for row in np.flatnonzero(missing_values(column)).tolist():
-        raise ValueError(f"{rows.name}, row {rows.number(row)} has no label: its {label!r} is missing")
+    if len(without := np.flatnonzero(missing_values(column))):
+        more = f" (and {len(without) - 1:,} more)" if len(without) > 1 else ""
+        raise ValueError(
+            f"{rows.name}, row {rows.number(without[0])}{more} has no label: its {label!r} is missing. Give all "
+            "labels, or a file of the rows that have one"
+        )
     if pa.types.is_nested(plain_values(column).type):
         raise ValueError(f"{rows.name}: column {label!r} holds {column.type}: one class per row would be right")
     return np.asarray(plain_values(column).to_numpy())
