@@ -162,7 +162,7 @@ def compare(
             time_limit=time_limit,
             listener=_progress(console, score, cv),
         )
-        if not found.judged:
+        if not found.methods_with_scores:
             _put_back(path_of_rows, rows_before)
         chosen = found.chosen  # an error if there is none
         make_console().print(as_table(found))

@@ -358,17 +358,17 @@ class Comparison:
         return tuple(sorted(found, key=lambda result: np.inf if result.score is None else result.score))
 
     @property
-    def judged(self) -> tuple[str, ...]:
+    def methods_with_scores(self) -> tuple[str, ...]:
         """The names of the methods that no fold failed for."""
         return tuple(name for name in self.methods if name in self._by_bag)
 
     @property
     def best(self) -> str:
         """The method with the lowest score."""
-        if not self.judged:
+        if not self.methods_with_scores:
             why = "; ".join(f"{row['method']}: {row['failed']}" for row in self.rows if "failed" in row)
             raise ValueError(f"no method could be judged: {why}")
-        return min(self.judged, key=lambda name: float(np.mean(self._by_bag[name])))
+        return min(self.methods_with_scores, key=lambda name: float(np.mean(self._by_bag[name])))
 
     @property
     def chosen(self) -> str:
@@ -448,7 +448,7 @@ class Comparison:
         return to_frame({**columns, "chosen": [result.name == self.chosen for result in self.results]})
 
     def __repr__(self) -> str:
-        found = f"chosen: {self.chosen}" if self.judged else "none could be judged"
+        found = f"chosen: {self.chosen}" if self.methods_with_scores else "none could be judged"
         return f"Comparison({', '.join(self.methods)}; {found})"
 
     def _repr_html_(self) -> str:

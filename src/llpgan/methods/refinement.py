@@ -90,7 +90,7 @@ class Refinement:
             raise ValueError(f"penalty must be a number that is not negative, got {self.penalty!r}")
 
 
-#: With which the classifiers are averaged, unless held-out bags are predicted clearly worse.
+#: Refinements whose predictions are averaged with those of the classifiers at the start.
 AVERAGED = (Refinement(1.5), Refinement(1.0, penalty=1e-2))
 #: What held-out bags choose from for features of pretrained networks: the first suits small bags, the rest large.
 FEATURE_CANDIDATES = (

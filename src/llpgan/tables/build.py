@@ -523,7 +523,7 @@ class RowEncoder:
             if not self.positions.keys() >= set(ids):
                 raise changed_source_error(stream)
             positions = np.fromiter(map(self.positions.__getitem__, ids), np.int64, len(ids))[of_row]
-            instances = encoder.encode(rows)
+            instances = encoder.encode(replace(rows, keep=False))  # no notes on a part of the whole
             with naming_source(rows.name):
                 check_instances(instances, encoder.features, rows.first_row)
             yield positions, instances, None if weight is None else row_weights(rows, weight)

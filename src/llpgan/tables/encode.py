@@ -33,11 +33,8 @@ from llpgan.utils.arrays import Array
 from llpgan.utils.messages import did_you_mean, quote_text, warn_user
 
 _MISSING, _OTHER = "(missing)", "(other)"
-_SEVERAL, _FAR, _SHARE_UNKNOWN = (
-    5,
-    5.0,
-    0.01,
-)  # rows or values, standard deviations, and rows of unknown categories
+_SEVERAL, _FAR = 5, 5.0  # rows or values that are noted, and standard deviations from the training's mean
+_SHARE_UNKNOWN = 0.01  # of the rows, with categories that the training never had
 
 
 @dataclass(frozen=True)
@@ -64,6 +61,9 @@ class ColumnEncoder:
     @abstractmethod
     def write(self, column: pa.ChunkedArray, out: Array) -> None:
         """Encode a column into ``out``, (rows, features), which is all zeros before."""
+
+    def note_other_values(self, rows: Rows, encoded: Array) -> None:
+        """Warn of encoded values that are unlike those of the training."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ class Number(ColumnEncoder):
             out[:, 1] = blank
 
     def note_other_values(self, rows: Rows, encoded: Array) -> None:
-        """Note that all rows are far from those of the training, as they are in another unit."""
+        """Warn if all rows are far from those of the training, as numbers in another unit are."""
         if self.kind == "number" and len(encoded) >= _SEVERAL and np.abs(encoded[:, 0]).min() > _FAR:
             here = self.mean + self.scale * float(np.median(encoded[:, 0]))
             warn_user(
@@ -162,7 +162,7 @@ class Category(ColumnEncoder):
         out[rows, row_positions[rows]] = 1
 
     def note_other_values(self, rows: Rows, encoded: Array) -> None:
-        """Note values that the training never had, or, if it had rare ones, that no row has a frequent value."""
+        """Warn of values that the training never had or, if it had rare ones, if no row has a frequent value."""
         unknown = ~encoded[:, : len(self.known)].any(axis=1)
         least = max(_SEVERAL, len(encoded)) if self.has_other else 1 + _SHARE_UNKNOWN * len(encoded)
         if unknown.sum() < least:
@@ -368,11 +368,11 @@ def _missing_code(numbers: Array) -> float | None:
     (-999.0, None)
     """
     for code in (numbers.min(), numbers.max()) if len(numbers) else ():
-        others = numbers[numbers != code]
-        if len(numbers) - len(others) < 2 or len(others) == 0 or not re.fullmatch(r"-?99+", f"{code:.0f}"):
+        if not re.fullmatch(r"-?99+", f"{code:.15g}"):
             continue
-        gap = np.abs(others - code).min()
-        if code == np.round(code) and gap > others.max() - others.min() > 0:
+        others = numbers[numbers != code]
+        is_repeated = 1 < len(numbers) - len(others) < len(numbers)
+        if is_repeated and np.abs(others - code).min() > others.max() - others.min() > 0:
             return float(code)
     return None
 
@@ -673,8 +673,8 @@ class TableEncoder:
                     except RowError as error:
                         raise error.at(rows.number(done + error.row)) from None
             done += len(part)
-        for column, place in zip(self.columns, places, strict=True):
-            if isinstance(column, Number | Category) and rows.keep:  # else they are those of the training
+        if rows.keep:  # else they are rows of the training, and gone
+            for column, place in zip(self.columns, places, strict=True):
                 column.note_other_values(rows, instances[:, place])
         return instances
 

@@ -189,6 +189,14 @@ def test_from_files_to_a_store_a_model_and_predictions(files, people, small_part
         assert table["prediction"].to_pylist() == model.classes_[expected.argmax(axis=1)].tolist()
 
 
+def test_parts_of_sorted_rows_are_not_called_unlike_the_whole(files, people, small_parts, capsys):
+    """Most parts have only rare villages, of which there are too many for a column each."""
+    villages = pa.array([f"village {i:03d}" for i in np.arange(len(people)) // 25])
+    pa.parquet.write_table(people.append_column("village", villages), "sorted.parquet")
+    assert main.main(["store", "sorted.parquet", "--bag", "state", "--proportions", "results.parquet"]) == 0
+    assert "village" not in capsys.readouterr().err
+
+
 def test_a_part_that_cannot_be_predicted_leaves_no_file(files, people, small_parts, capsys):
     main.main(["store", "people.parquet", "--bag", "state", "--proportions", "results.parquet"])
     main.main(["fit", "store", "--method", "DLLP", "--method.epochs", "1", "--report", "false"])
